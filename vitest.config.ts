@@ -1,0 +1,32 @@
+import { defineConfig } from "vitest/config";
+
+// Packages are tested from their sources; only what spawns a process of its own needs the build.
+const conditions = ["@claimcheck/source", "module", "node", "development|production"];
+const shared = { resolve: { conditions }, ssr: { resolve: { conditions, externalConditions: ["node"] } } };
+
+export default defineConfig({
+  ...shared,
+  test: {
+    projects: [
+      {
+        ...shared,
+        test: {
+          name: "fast",
+          include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: ["**/*.live.test.ts", "**/node_modules/**"],
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: "live",
+          include: ["packages/*/test/**/*.live.test.ts", "test/**/*.live.test.ts"],
+          globalSetup: ["test/services/jupyter.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
