@@ -101,4 +101,7 @@ export interface TaskStore {
 
   /** Wake-up hints between processes. Left out by stores that only one process uses. */
   readonly signals?: StoreSignals;
+
+  /** Set by a store that only this process can reach: its leases need no renewal and nothing in it is recovered. */
+  readonly singleProcess?: true;
 }

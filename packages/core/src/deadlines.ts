@@ -1,0 +1,87 @@
+/** Any number of deadlines on one timer, so that a task costs none of its own. */
+import type { Clock, Timer } from "./clock.js";
+import { PriorityQueue } from "./priority-queue.js";
+
+/** One deadline; `cancel` may be called at any time, any number of times. */
+export interface Deadline {
+  cancel(): void;
+}
+
+interface Entry {
+  at: number;
+  callback: (() => void) | undefined;
+}
+
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #queue: PriorityQueue<Entry> = new PriorityQueue((entry) => entry.at);
+  #cancelled = 0;
+  #timer: Timer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `callback` once, at the instant `at` or as soon after it as the process runs. */
+  at(at: number, callback: () => void): Deadline {
+    const entry: Entry = { at, callback };
+    this.#queue.push(entry);
+    this.#arm();
+    return {
+      cancel: () => {
+        if (entry.callback === undefined) return;
+        entry.callback = undefined;
+        this.#cancelled += 1;
+        this.#prune();
+      },
+    };
+  }
+
+  /** Drops every deadline. */
+  clear(): void {
+    while (this.#queue.pop() !== undefined);
+    this.#cancelled = 0;
+    this.#disarm();
+  }
+
+  /** Cancelled entries sit in the heap until they surface; when they are the majority, rebuild it without them. */
+  #prune(): void {
+    if (this.#cancelled * 2 < this.#queue.size || this.#queue.size < 64) return;
+    const kept: Entry[] = [];
+    for (let entry = this.#queue.pop(); entry !== undefined; entry = this.#queue.pop()) {
+      if (entry.callback !== undefined) kept.push(entry);
+    }
+    for (const entry of kept) this.#queue.push(entry);
+    this.#cancelled = 0;
+    this.#arm();
+  }
+
+  #arm(): void {
+    const next = this.#queue.peek();
+    if (next === undefined) return this.#disarm();
+    if (next.at >= this.#timerAt) return;
+    this.#disarm();
+    this.#timerAt = next.at;
+    this.#timer = this.#clock.setTimer(() => this.#fire(), Math.max(0, next.at - this.#clock.now()));
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  #fire(): void {
+    this.#disarm();
+    const now = this.#clock.now();
+    for (let next = this.#queue.peek(); next !== undefined && next.at <= now; next = this.#queue.peek()) {
+      this.#queue.pop();
+      if (next.callback === undefined) this.#cancelled -= 1;
+      const callback = next.callback;
+      next.callback = undefined;
+      callback?.();
+    }
+    this.#arm();
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Tasks in this process: the library's default. Creating, reading and changing a task cost the same however many
+ * are retained. Records are replaced, never changed in place; payloads are frozen copies that nobody else holds.
+ */
+import type { Clock } from "./clock.js";
+import { systemClock } from "./clock.js";
+import { decodeCursor, encodeCursor } from "./cursor.js";
+import { PriorityQueue } from "./priority-queue.js";
+import type { ListQuery, TaskPage, TaskStore } from "./store.js";
+import type { TaskChanges, TaskRecord } from "./task.js";
+import { applyChanges, expiresAt, isExpired, isTerminal, summarize } from "./task.js";
+import { type Ordered, TaskOrder } from "./task-order.js";
+
+export interface MemoryStoreOptions {
+  /** Decides expiry. Default: the host's clock. */
+  clock?: Clock;
+}
+
+interface Entry extends Ordered {
+  record: TaskRecord;
+  expiresAt: number;
+}
+
+interface OwnerIndex {
+  order: TaskOrder<Entry>;
+  keys: Map<string, Entry>;
+}
+
+export class MemoryStore implements TaskStore {
+  /** No other process reaches it: leases need no renewal, and nobody else's tasks are ever found here. */
+  readonly singleProcess = true;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owners = new Map<string, OwnerIndex>();
+  readonly #everybody = new TaskOrder<Entry>();
+  readonly #expiries: PriorityQueue<Entry> = new PriorityQueue((entry) => entry.expiresAt);
+
+  constructor(options: MemoryStoreOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async create(record: TaskRecord): Promise<TaskRecord> {
+    const index = this.#owner(record.owner);
+    const holder = record.idempotencyKey === undefined ? undefined : index.keys.get(record.idempotencyKey);
+    if (holder !== undefined && !isExpired(holder.record, this.#clock.now())) return holder.record;
+    if (this.#entries.has(record.taskId)) throw new Error(`Task id ${record.taskId} is taken.`);
+    const { taskId, createdAt } = record;
+    const entry: Entry = { taskId, createdAt, removed: false, record: detachPayloads(record), expiresAt: 0 };
+    this.#entries.set(taskId, entry);
+    index.order.add(entry);
+    this.#everybody.add(entry);
+    if (record.idempotencyKey !== undefined) index.keys.set(record.idempotencyKey, entry);
+    this.#noteExpiry(entry);
+    return entry.record;
+  }
+
+  async get(taskId: string): Promise<TaskRecord | null> {
+    return this.#live(this.#entries.get(taskId))?.record ?? null;
+  }
+
+  async list(query: ListQuery): Promise<TaskPage> {
+    const position = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+    const order = query.owner === undefined ? this.#everybody : this.#owners.get(query.owner)?.order;
+    const page: TaskPage = { tasks: [] };
+    const now = this.#clock.now();
+    for (const entry of order?.newestFirst(position) ?? []) {
+      if (isExpired(entry.record, now) || (query.unfinished === true && isTerminal(entry.record))) continue;
+      const last = page.tasks.at(-1);
+      if (last !== undefined && page.tasks.length >= query.limit) return { ...page, nextCursor: encodeCursor(last) };
+      page.tasks.push(summarize(entry.record));
+    }
+    return page;
+  }
+
+  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
+    const entry = this.#live(this.#entries.get(taskId));
+    if (entry === undefined) return null;
+    if (entry.record.version !== expectedVersion) return "conflict";
+    entry.record = applyChanges(entry.record, detachPayloads(changes));
+    this.#noteExpiry(entry);
+    return entry.record;
+  }
+
+  async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
+    return this.#live(this.#owners.get(owner)?.keys.get(idempotencyKey))?.record ?? null;
+  }
+
+  async sweep(limit: number): Promise<number> {
+    const now = this.#clock.now();
+    let removed = 0;
+    for (
+      let next = this.#expiries.peek();
+      removed < limit && next !== undefined && next.expiresAt <= now;
+      next = this.#expiries.peek()
+    ) {
+      this.#expiries.pop();
+      this.#remove(next);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  #live(entry: Entry | undefined): Entry | undefined {
+    return entry === undefined || isExpired(entry.record, this.#clock.now()) ? undefined : entry;
+  }
+
+  #owner(owner: string): OwnerIndex {
+    let index = this.#owners.get(owner);
+    if (index === undefined) {
+      index = { order: new TaskOrder(), keys: new Map() };
+      this.#owners.set(owner, index);
+    }
+    return index;
+  }
+
+  #noteExpiry(entry: Entry): void {
+    const at = expiresAt(entry.record);
+    if (at === undefined) return;
+    entry.expiresAt = at;
+    this.#expiries.push(entry);
+  }
+
+  #remove(entry: Entry): void {
+    const { taskId, owner, idempotencyKey } = entry.record;
+    entry.removed = true;
+    this.#entries.delete(taskId);
+    this.#everybody.forget();
+    const index = this.#owners.get(owner);
+    if (index === undefined) return;
+    index.order.forget();
+    // A key that has been free since its task expired may have a new holder, which keeps it.
+    if (idempotencyKey !== undefined && index.keys.get(idempotencyKey) === entry) index.keys.delete(idempotencyKey);
+    if (index.order.size === 0) this.#owners.delete(owner);
+  }
+}
+
+const PAYLOADS = ["arguments", "request", "outcome", "partialOutput", "questions", "checkpoint"] as const;
+
+/** `value` with its payloads copied and frozen. */
+function detachPayloads<T extends object>(value: T): T {
+  const detached: Record<string, unknown> = { ...value };
+  for (const payload of PAYLOADS) {
+    if (detached[payload] !== undefined) detached[payload] = detach(detached[payload]);
+  }
+  return detached as T;
+}
+
+function detach(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return deepFreeze(JSON.parse(JSON.stringify(value)));
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,62 @@
+import type { Clock, Timer } from "../clock.js";
+
+interface FakeTimer {
+  at: number;
+  callback: () => void;
+}
+
+/** A clock that only moves when told to. */
+export class FakeClock implements Clock {
+  #now: number;
+  readonly #timers = new Set<FakeTimer>();
+
+  /** Starts at `now`, epoch milliseconds. Default: 2026-01-01. */
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  setTimer(callback: () => void, delayMs: number): Timer {
+    const timer: FakeTimer = { at: this.#now + delayMs, callback };
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  clearTimer(timer: Timer): void {
+    this.#timers.delete(timer as FakeTimer);
+  }
+
+  /** How many timers are set. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves on by `ms`, firing timers in their order and letting what they start run before the next. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await settle();
+    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.callback();
+      await settle();
+    }
+    this.#now = until;
+    await settle();
+  }
+
+  #next(until: number): FakeTimer | undefined {
+    let first: FakeTimer | undefined;
+    for (const timer of this.#timers)
+      if (timer.at <= until && (first === undefined || timer.at < first.at)) first = timer;
+    return first;
+  }
+}
+
+/** Lets everything that is ready run: promise reactions and the callbacks that they schedule. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
