@@ -59,9 +59,9 @@ export class Deadlines {
 
   #arm(): void {
     const next = this.#queue.peek();
-    if (next === undefined) return this.#disarm();
-    if (next.at >= this.#timerAt) return;
+    if (next !== undefined && next.at >= this.#timerAt) return;
     this.#disarm();
+    if (next === undefined) return;
     this.#timerAt = next.at;
     this.#timer = this.#clock.setTimer(() => this.#fire(), Math.max(0, next.at - this.#clock.now()));
   }

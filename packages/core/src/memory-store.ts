@@ -138,7 +138,7 @@ const PAYLOADS = ["arguments", "request", "outcome", "partialOutput", "questions
 
 /** `value` with its payloads copied and frozen. */
 function detachPayloads<T extends object>(value: T): T {
-  const detached: Record<string, unknown> = { ...value };
+  const detached = { ...value } as Record<string, unknown>;
   for (const payload of PAYLOADS) {
     if (detached[payload] !== undefined) detached[payload] = detach(detached[payload]);
   }

@@ -84,7 +84,7 @@ function countThatFit(sizes: number[], room: number): number {
 /** The text of an output that can be cut: a string, or a block with a `text`. Anything else is kept or dropped whole. */
 function textOf(output: JsonValue): string | undefined {
   if (typeof output === "string") return output;
-  const text = typeof output === "object" && output !== null && !Array.isArray(output) ? output["text"] : undefined;
+  const text = typeof output === "object" && output !== null && !Array.isArray(output) ? output.text : undefined;
   return typeof text === "string" ? text : undefined;
 }
 
