@@ -42,7 +42,7 @@ describe.each([
   ["legacy", legacyProtocol],
 ])("the %s protocol", (_name, protocol) => {
   test("gives back every message that it has encoded", () => {
-    fc.assert(
+    return fc.assert(
       fc.property(message, (original) => {
         expect(plain(protocol.decode(protocol.encode(original)))).toEqual(plain(original));
       }),
@@ -50,7 +50,7 @@ describe.each([
   });
 
   test("reads a frame that lies anywhere in a larger buffer", () => {
-    fc.assert(
+    return fc.assert(
       fc.property(message, fc.nat(20), (original, shift) => {
         const frame = protocol.encode(original);
         if (typeof frame === "string") return;
@@ -62,7 +62,7 @@ describe.each([
   });
 
   test("refuses a cut frame, or reads a whole message, but never fails in another way", () => {
-    fc.assert(
+    return fc.assert(
       fc.property(message, fc.double({ min: 0, max: 1, noNaN: true }), (original, part) => {
         const frame = protocol.encode(original);
         decodesOrRefuses(() => protocol.decode(frame.slice(0, Math.floor(frame.length * part))));
@@ -71,7 +71,7 @@ describe.each([
   });
 
   test("refuses arbitrary bytes without failing in another way", () => {
-    fc.assert(
+    return fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => decodesOrRefuses(() => protocol.decode(bytes))),
     );
   });

@@ -1,0 +1,55 @@
+/** Running a short command to its end. */
+import { spawn } from "node:child_process";
+
+/** How a command ended. A command that could not be started has `exitCode` null and the reason in `output`. */
+export interface CommandResult {
+  exitCode: number | null;
+  /** The last {@link KEPT_CHARACTERS} characters of stdout and stderr, as they came. */
+  output: string;
+}
+
+/** What is kept of a command's output. */
+export interface CommandOptions {
+  /** Killed after this time. */
+  timeoutMs: number;
+  /** Called with each whole line of output. */
+  onLine?: (line: string) => void;
+}
+
+/** Enough for pip's explanation of a failure, without holding a whole build log. */
+const KEPT_CHARACTERS = 8_000;
+
+/** Runs a command without a shell and without stdin; never throws. */
+export function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  const [program = "", ...args] = command;
+  const lines = lineSplitter(options.onLine ?? (() => {}));
+  let output = "";
+  const keep = (text: string): void => {
+    output = (output + text).slice(-KEPT_CHARACTERS);
+    lines.push(text);
+  };
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], timeout: options.timeoutMs });
+    child.stdout.setEncoding("utf8").on("data", keep);
+    child.stderr.setEncoding("utf8").on("data", keep);
+    child.on("error", (error) => resolve({ exitCode: null, output: error.message }));
+    child.on("close", (exitCode) => {
+      lines.end();
+      resolve({ exitCode, output: output.trim() });
+    });
+  });
+}
+
+function lineSplitter(onLine: (line: string) => void): { push(text: string): void; end(): void } {
+  let rest = "";
+  return {
+    push(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) onLine(line);
+    },
+    end() {
+      if (rest !== "") onLine(rest);
+    },
+  };
+}
