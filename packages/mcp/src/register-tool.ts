@@ -1,0 +1,53 @@
+/** How a tool is declared. */
+import type { RecoveryPolicy } from "@claimcheck/core";
+import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { ToolContext } from "./tool-context.js";
+
+/** Whether a tool may, must or cannot run as a task. */
+export type TaskSupport = "optional" | "required" | "forbidden";
+
+export interface ToolConfig<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> {
+  title?: string;
+  description?: string;
+  /** A zod 4 object, or any Standard Schema that can describe itself as JSON Schema. Arguments are validated once, before a task exists. */
+  inputSchema?: Input;
+  /** What `structuredContent` is checked against, on both paths alike. */
+  outputSchema?: Output;
+  annotations?: ToolAnnotations;
+  icons?: Icon[];
+  _meta?: Record<string, unknown>;
+  /** `taskSupport` defaults to `"forbidden"`; only it is shown to clients. */
+  execution?: { taskSupport?: TaskSupport; runner?: "async" };
+  /** What becomes of a task whose process died. Default `"fail"`. */
+  recovery?: RecoveryPolicy;
+  /** How long a task of this tool may run, ms. Default: without limit. */
+  maxRunMs?: number;
+  /** How long a finished task is kept when the caller does not say, ms. Default: the runtime's. */
+  ttl?: number;
+  /** How often clients are asked to poll, ms. Default: the dialect's. */
+  pollInterval?: number;
+  /** How long cancelling waits for the work to stop, ms. Default: the runtime's. */
+  cancelGraceMs?: number;
+}
+
+/** The handler's arguments: what the input schema puts out, or an empty object. */
+export type ToolArguments<Input extends StandardSchemaWithJSON | undefined> = Input extends StandardSchemaWithJSON
+  ? StandardSchemaWithJSON.InferOutput<Input>
+  : Record<string, never>;
+
+/**
+ * The tool itself; one function for direct calls and for tasks in every dialect. What it returns:
+ *
+ * - an object with `content`, `structuredContent` or `isError`: a whole MCP result, preserved as it is;
+ * - a string: one text block; an array: one text block with its JSON; another object: `structuredContent`, and a text block with its JSON;
+ * - a number or boolean: one text block; `undefined` or `null`: no content.
+ *
+ * A throw becomes an `isError` result with the error's message. A `ProtocolError` of the SDK is raised to the caller as it is.
+ */
+export type ToolHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
+  args: ToolArguments<Input>,
+  ctx: ToolContext,
+) => unknown;
