@@ -1,10 +1,8 @@
 /** How a tool is declared. */
 import type { RecoveryPolicy } from "@claimcheck/core";
 import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { TaskSupport } from "./dialects/dialect.js";
 import type { ToolContext } from "./tool-context.js";
-
-/** Whether a tool may, must or cannot run as a task. */
-export type TaskSupport = "optional" | "required" | "forbidden";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,

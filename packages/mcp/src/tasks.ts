@@ -4,6 +4,7 @@
  */
 import type { TaskStore } from "@claimcheck/core";
 import type { AuthInfo, McpServer, RegisteredTool, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { Contract } from "./dialects/choose.js";
 import type { ToolConfig, ToolHandler } from "./register-tool.js";
 
 /**
@@ -15,9 +16,6 @@ import type { ToolConfig, ToolHandler } from "./register-tool.js";
  * - `"single-user"`: the server serves one person; any connection may collect.
  */
 export type Ownership = "session" | "principal" | "single-user";
-
-/** Which contract a 2025-era connection gets that has not declared `io.datalayer/tasks` itself. */
-export type Contract = "datalayer" | "2025-11-25";
 
 /** What authentication proved. All three are compared, none is ever the token or one of its changing claims. */
 export interface Principal {

@@ -1,0 +1,76 @@
+/** Core tasks of protocol revision 2025-11-25 (basic/utilities/tasks). */
+import type { JsonObject, TaskRecord, TaskSummary } from "@claimcheck/core";
+import { type Answer, type Dialect, decideByRequest, PARTIAL_OUTPUT_META } from "./dialect.js";
+import { legacyGot, legacyTask, type Shown } from "./legacy-task.js";
+import { errorText, partialOutputOf, partialResult, thrownResult, withMeta, withRelatedTask } from "./tool-result.js";
+
+export const core20251125: Dialect = {
+  name: "2025-11-25",
+  decide: decideByRequest,
+  created: (task) => ({ task: legacyTask(task, shownOf(task)) }),
+  got: (task, options) => legacyGot(task, shownOf(task), options),
+  listed: ({ tasks, nextCursor }) => {
+    const result: JsonObject = { tasks: tasks.map((task) => legacyTask(task, shownOf(task))) };
+    if (nextCursor !== undefined) result.nextCursor = nextCursor;
+    return { result };
+  },
+  result,
+  cancelled: (task, cancelled) => {
+    const shown = shownOf(task);
+    if (cancelled) return { result: legacyTask(task, shown) };
+    return {
+      fault: { code: "already_terminal", message: `The task is already ${shown.status} and cannot be cancelled.` },
+    };
+  },
+  statusNotification: (task) => ({ method: "notifications/tasks/status", params: legacyTask(task, shownOf(task)) }),
+};
+
+/** An `isError` result is a failed task here, and clients do not fetch a failed task's result: what went wrong must be in the message. */
+function shownOf(task: TaskRecord | TaskSummary): Shown {
+  const status = outcomeKind(task) === "error_result" ? "failed" : task.status;
+  return { status, statusMessage: messageOf(task) };
+}
+
+function outcomeKind(task: TaskRecord | TaskSummary): string | undefined {
+  return "outcome" in task ? task.outcome.kind : (task as TaskSummary).outcomeKind;
+}
+
+function messageOf(task: TaskRecord | TaskSummary): string | undefined {
+  if (!("outcome" in task)) return task.statusMessage;
+  switch (task.outcome.kind) {
+    case "result":
+      return task.statusMessage;
+    case "error_result":
+      return errorText(task.outcome.result);
+    case "threw":
+      return task.statusMessage ?? task.outcome.message;
+    case "protocol_error":
+      return task.statusMessage ?? task.outcome.error.message;
+  }
+}
+
+function result(task: TaskRecord): Answer | "wait" {
+  switch (task.status) {
+    case "working":
+    case "input_required":
+      return "wait";
+    case "completed":
+      return { result: withRelatedTask(task.outcome.result, task.taskId) };
+    case "failed":
+      if (task.outcome.kind === "protocol_error") return { raised: task.outcome.error };
+      return { result: withRelatedTask(thrownResult(task.outcome.message), task.taskId) };
+    case "cancelled":
+      return cancelledResult(task);
+  }
+}
+
+function cancelledResult(task: TaskRecord): Answer {
+  const outputs = partialOutputOf(task);
+  if (outputs === undefined) {
+    return {
+      fault: { code: "no_result", message: "The task was cancelled and had produced nothing: it has no result." },
+    };
+  }
+  const marked = withMeta(partialResult(outputs), { [PARTIAL_OUTPUT_META]: true });
+  return { result: withRelatedTask(marked, task.taskId) };
+}

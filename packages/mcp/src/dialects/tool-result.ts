@@ -1,0 +1,74 @@
+/** The tool results that records come to, the same in every dialect. */
+import type { JsonObject, JsonValue, TaskRecord } from "@claimcheck/core";
+import { RELATED_TASK_META } from "./dialect.js";
+
+/**
+ * Longest status message on the wire, UTF-16 units. Clients put it on one line and receive it with every poll; a
+ * traceback of a thousand lines belongs in the result.
+ */
+const MAX_STATUS_MESSAGE = 1000;
+
+/** `text` cut to what a status message may be, never inside a surrogate pair, and the cut shown. */
+export function boundMessage(text: string): string {
+  if (text.length <= MAX_STATUS_MESSAGE) return text;
+  const cut = text.slice(0, MAX_STATUS_MESSAGE - 1);
+  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+}
+
+/** What an `isError` result says went wrong: its text blocks. */
+export function errorText(result: JsonObject): string {
+  const blocks = Array.isArray(result.content) ? result.content : [];
+  const texts = blocks.map(textOf).filter((text) => text !== undefined);
+  return texts.length > 0 ? texts.join("\n") : "The tool reported an error.";
+}
+
+function textOf(block: JsonValue): string | undefined {
+  if (typeof block !== "object" || block === null || Array.isArray(block)) return undefined;
+  return block.type === "text" && typeof block.text === "string" ? block.text : undefined;
+}
+
+/** The result of a tool that threw: exactly what the SDK makes of a throw on a direct call. */
+export function thrownResult(message: string): JsonObject {
+  return { content: [{ type: "text", text: message }], isError: true };
+}
+
+/** The partial output of a task that produced any. */
+export function partialOutputOf(task: TaskRecord): JsonValue[] | undefined {
+  return task.partialOutput !== undefined && task.partialOutput.length > 0 ? task.partialOutput : undefined;
+}
+
+/** Partial output as a tool result: text and content blocks as they are, anything else as JSON text. */
+export function partialResult(outputs: JsonValue[]): JsonObject {
+  return { content: outputs.map(contentBlock) };
+}
+
+const CONTENT_TYPES: readonly unknown[] = ["text", "image", "audio", "resource", "resource_link"];
+
+function contentBlock(output: JsonValue): JsonObject {
+  if (typeof output === "string") return { type: "text", text: output };
+  if (typeof output === "object" && output !== null && !Array.isArray(output) && CONTENT_TYPES.includes(output.type)) {
+    return output;
+  }
+  return { type: "text", text: JSON.stringify(output) };
+}
+
+/** `result` with members added to its `_meta`; what the tool put there stays. */
+export function withMeta(result: JsonObject, members: JsonObject): JsonObject {
+  return { ...result, _meta: { ...metaOf(result), ...members } };
+}
+
+/** `result` marked as belonging to the task (2025-11-25). */
+export function withRelatedTask(result: JsonObject, taskId: string): JsonObject {
+  return withMeta(result, { [RELATED_TASK_META]: { taskId } });
+}
+
+/** `result` without related-task metadata, which the 2026-07-28 extension does not know. */
+export function withoutRelatedTask(result: JsonObject): JsonObject {
+  const { [RELATED_TASK_META]: related, ...meta } = metaOf(result);
+  return related === undefined ? result : { ...result, _meta: meta };
+}
+
+function metaOf(result: JsonObject): JsonObject {
+  const meta = result._meta;
+  return typeof meta === "object" && meta !== null && !Array.isArray(meta) ? meta : {};
+}
