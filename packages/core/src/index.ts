@@ -1,15 +1,41 @@
 // What this package promises. Adding a line here is a decision.
+export type { CancelSource, CancelToken } from "./cancel-source.js";
+export { CancelledError } from "./cancel-source.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
+export type {
+  Interrupt,
+  InterruptOptions,
+  QuestionRequest,
+  TaskHandle,
+  ToolContext,
+  ToolDefinition,
+  ToolHandler,
+} from "./context.js";
+export {
+  ambientTask,
+  directContext,
+  QuestionWithdrawnError,
+  recordOutput,
+  registerInterrupt,
+  runInTask,
+} from "./context.js";
 export type { ListPosition } from "./cursor.js";
 export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
+export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
 export type { JsonObject, JsonValue } from "./json.js";
 export type { Logger } from "./logger.js";
 export { describeError, stderrLogger } from "./logger.js";
 export type { MemoryStoreOptions } from "./memory-store.js";
 export { MemoryStore } from "./memory-store.js";
+export type { BoundedOutputs } from "./output.js";
+export { boundOutputs } from "./output.js";
+export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
+export { InProcessRunner } from "./runner.js";
+export type { CancelledResult, CreatedTask, CreateTask, TaskRuntimeOptions, WaitOptions } from "./runtime.js";
+export { DEFAULT_TTL_MS, MAX_TTL_MS, TaskRuntime } from "./runtime.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type {
   Attempt,
@@ -44,3 +70,4 @@ export {
 } from "./task.js";
 export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from "./transitions.js";
 export { transition } from "./transitions.js";
+export type { TaskNews, Watcher } from "./watchers.js";

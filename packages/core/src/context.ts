@@ -1,0 +1,137 @@
+/** What a tool's handler gets, and the helpers that work ambiently inside it. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CancelSource, type CancelToken } from "./cancel-source.js";
+import type { JsonObject, JsonValue } from "./json.js";
+import type { Outcome, RecoveryPolicy } from "./task.js";
+
+/** Stops the work. May be asynchronous; what it throws is logged and does not stop the cancellation. */
+export type Interrupt = () => unknown;
+
+export interface InterruptOptions {
+  /** What to do when the work has not stopped within its grace period, such as killing what was only asked to stop. */
+  escalate?: Interrupt;
+}
+
+/** A question that the tool puts to a person. */
+export interface QuestionRequest {
+  /** The MCP request that asks it, such as `elicitation/create`. */
+  method: string;
+  params: JsonObject;
+  /** How long to wait for the answer. Default: as long as the task lives. */
+  timeoutMs?: number;
+}
+
+/** Why a question has no answer. */
+export class QuestionWithdrawnError extends Error {
+  override readonly name = "QuestionWithdrawnError";
+  readonly reason: "timed_out" | "task_ended";
+
+  constructor(reason: "timed_out" | "task_ended") {
+    super(
+      reason === "timed_out"
+        ? "Nobody answered the question in time."
+        : "The task ended before the question was answered.",
+    );
+    this.reason = reason;
+  }
+}
+
+/** The task's side of a handler's context. Once the task is terminal every helper answers `false` and does nothing. */
+export interface TaskHandle {
+  readonly taskId: string;
+  /** Says how far the work has come; `current` grows. */
+  sendProgress(current: number, options?: { total?: number; message?: string }): boolean;
+  /**
+   * Says all outputs so far; replaces what was said before. Written at most ten times a second and with the last move, so
+   * it may be called for every line. Outputs beyond the limit lose their middle, with a note of how much.
+   */
+  recordOutput(outputsSoFar: readonly JsonValue[]): boolean;
+  /** Says how to stop the work. Called when the task is cancelled, at once if it already is. */
+  registerInterrupt(stop: Interrupt, options?: InterruptOptions): boolean;
+  /** Sets the status `input_required` with a message, until {@link setWorking} or the last answer. */
+  requireInput(message: string): Promise<boolean>;
+  setWorking(message?: string): Promise<boolean>;
+  /**
+   * Asks a person and waits for the answer.
+   *
+   * @throws QuestionWithdrawnError when nobody answers in time, or the task ends first
+   */
+  ask(question: QuestionRequest): Promise<JsonObject>;
+  /** Keeps what the tool needs to go on after a crash, should its recovery policy be `resume`. */
+  checkpoint(value: JsonValue): Promise<boolean>;
+}
+
+/** The one object a handler gets, on a direct call as on a task. */
+export interface ToolContext {
+  /** Aborted when the call is cancelled. A task's is never aborted because its caller went away. */
+  readonly signal: AbortSignal;
+  readonly cancelToken: CancelToken;
+  /** `null` on a direct call. */
+  readonly task: TaskHandle | null;
+  /** What of the creating request is kept: principal, session, client, headers that the server keeps. */
+  readonly request: JsonObject;
+  /** The validated arguments as their schema made them, where they were handed over in this process. */
+  readonly input: unknown;
+  /** What the attempt before this one left behind; `undefined` on the first. */
+  readonly resumeFrom: JsonValue | undefined;
+}
+
+/** A tool as the runtime runs it. A throw becomes an outcome of kind `threw`. */
+export type ToolHandler = (args: JsonObject, context: ToolContext) => Outcome | Promise<Outcome>;
+
+/** A tool that can run as a task. */
+export interface ToolDefinition {
+  name: string;
+  handler: ToolHandler;
+  /** What becomes of a task whose runner is lost. Default: `fail`. */
+  recovery?: RecoveryPolicy;
+  /** How long it may run, waiting for a person not counted. Default: without limit. */
+  maxRunMs?: number;
+  /** How long its finished tasks are kept unless the caller says otherwise. Default: the runtime's. */
+  ttlMs?: number;
+  /** The poll interval that its tasks suggest. Default: the dialect's. */
+  pollIntervalMs?: number;
+  /** How long a cancelled attempt is waited for, and again after escalating. Default: the runtime's. */
+  cancelGraceMs?: number;
+}
+
+const currentTask = new AsyncLocalStorage<TaskHandle>();
+
+/** Runs `work` so that the ambient helpers inside it, however deep, mean `task`. */
+export function runInTask<T>(task: TaskHandle, work: () => T): T {
+  return currentTask.run(task, work);
+}
+
+/** The task that the calling code runs in, if any. */
+export function ambientTask(): TaskHandle | undefined {
+  return currentTask.getStore();
+}
+
+/** {@link TaskHandle.registerInterrupt} of the task that this code runs in; `false` outside a task. */
+export function registerInterrupt(stop: Interrupt, options?: InterruptOptions): boolean {
+  return currentTask.getStore()?.registerInterrupt(stop, options) ?? false;
+}
+
+/** {@link TaskHandle.recordOutput} of the task that this code runs in; `false` outside a task. */
+export function recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
+  return currentTask.getStore()?.recordOutput(outputsSoFar) ?? false;
+}
+
+/** The context of a direct call, and the source that cancels it. */
+export function directContext(
+  request: JsonObject,
+  input: unknown,
+): { context: ToolContext; cancelSource: CancelSource } {
+  const cancelSource = new CancelSource();
+  const context: ToolContext = {
+    get signal() {
+      return cancelSource.signal;
+    },
+    cancelToken: cancelSource,
+    task: null,
+    request,
+    input,
+    resumeFrom: undefined,
+  };
+  return { context, cancelSource };
+}

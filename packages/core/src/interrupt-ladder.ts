@@ -1,0 +1,93 @@
+/**
+ * Stops work in this order: every registered interrupt, a grace period, what escalates, a second grace period. Then
+ * the work is waited for no longer, and what is known of it is said. An interrupt that fails is logged and holds
+ * nothing up: half of what was asked for is better than none of it.
+ */
+import type { Interrupt } from "./context.js";
+import type { Deadlines } from "./deadlines.js";
+import { describeError, type Logger } from "./logger.js";
+
+export interface StopResult {
+  how: "stopped" | "still_running" | "not_started";
+  /** What failed on the way, if anything did. */
+  error?: string;
+}
+
+export interface InterruptLadderOptions {
+  logger: Logger;
+  deadlines: Deadlines;
+  now: () => number;
+  /** How long the work has to stop; again after escalating. */
+  graceMs: number;
+  taskId: string;
+}
+
+export class InterruptLadder {
+  readonly #options: InterruptLadderOptions;
+  #interrupts: { stop: Interrupt; escalate: Interrupt | undefined }[] | undefined;
+  #stage: "idle" | "interrupting" | "escalating" = "idle";
+  #error: string | undefined;
+  #isSettled = false;
+  #onSettled: (() => void) | undefined;
+
+  constructor(options: InterruptLadderOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a way to stop the work; one that comes late is used at once. */
+  register(stop: Interrupt, escalate: Interrupt | undefined): void {
+    this.#interrupts ??= [];
+    this.#interrupts.push({ stop, escalate });
+    if (this.#stage !== "idle") void this.#call(stop);
+    if (this.#stage === "escalating" && escalate !== undefined) void this.#call(escalate);
+  }
+
+  /** The work has ended. */
+  settled(): void {
+    this.#isSettled = true;
+    this.#interrupts = undefined;
+    this.#onSettled?.();
+  }
+
+  async stop(): Promise<StopResult> {
+    this.#stage = "interrupting";
+    for (const { stop } of this.#interrupts ?? []) void this.#call(stop);
+    await this.#settlesWithinGrace();
+    if (!this.#isSettled) await this.#escalate();
+    const result: StopResult = { how: this.#isSettled ? "stopped" : "still_running" };
+    if (this.#error !== undefined) result.error = this.#error;
+    return result;
+  }
+
+  async #escalate(): Promise<void> {
+    this.#stage = "escalating";
+    const harder = (this.#interrupts ?? []).flatMap(({ escalate }) => (escalate === undefined ? [] : [escalate]));
+    if (harder.length === 0) return;
+    for (const escalate of harder) void this.#call(escalate);
+    await this.#settlesWithinGrace();
+  }
+
+  async #call(interrupt: Interrupt): Promise<void> {
+    try {
+      await interrupt();
+    } catch (error) {
+      this.#error = describeError(error);
+      this.#options.logger.error(
+        { taskId: this.#options.taskId, error: this.#error },
+        "an interrupt failed; the work may still be running",
+      );
+    }
+  }
+
+  #settlesWithinGrace(): Promise<void> {
+    if (this.#isSettled) return Promise.resolve();
+    return new Promise((resolve) => {
+      const { deadlines, now, graceMs } = this.#options;
+      const deadline = deadlines.at(now() + graceMs, resolve);
+      this.#onSettled = () => {
+        deadline.cancel();
+        resolve();
+      };
+    });
+  }
+}
