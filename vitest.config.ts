@@ -12,6 +12,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: "fast",
+          sequence: { groupOrder: 0 },
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
           exclude: ["**/*.live.test.ts", "**/node_modules/**"],
         },
@@ -20,6 +21,8 @@ export default defineConfig({
         ...shared,
         test: {
           name: "live",
+          // After the fast ones: what is measured there shares the machine with nothing but its own kind.
+          sequence: { groupOrder: 1 },
           include: ["packages/*/test/**/*.live.test.ts", "test/**/*.live.test.ts"],
           globalSetup: ["test/services/jupyter.ts"],
           testTimeout: 60_000,
