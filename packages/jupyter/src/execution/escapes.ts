@@ -38,14 +38,14 @@ export function escapeAt(text: string, index: number): EscapeMatch {
 
 /** The text without any escape sequence, colours included. */
 export function stripEscapes(text: string): string {
-  let kept = "";
+  const kept: string[] = [];
   let from = 0;
   for (let at = text.indexOf("\u001b"); at !== -1; at = text.indexOf("\u001b", from)) {
-    kept += text.slice(from, at);
+    kept.push(text.slice(from, at));
     const found = escapeAt(text, at);
     from = at + ("length" in found ? found.length : 1);
   }
-  return kept + text.slice(from);
+  return kept.join("") + text.slice(from);
 }
 
 function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray | null {
