@@ -69,6 +69,8 @@ export interface CreateTask {
   request?: JsonObject;
   /** The validated arguments, handed to the handler when it runs in this process. */
   input?: unknown;
+  /** Told of everything that happens to a new task from its very start, as by {@link TaskRuntime.subscribe}. Not of a replayed one. */
+  watcher?: Watcher;
 }
 
 export interface CreatedTask {
@@ -303,6 +305,8 @@ export class TaskRuntime {
       if (reserved) this.#runner.unreserve(call.owner);
       return replay(task, record);
     }
+    // Before the work begins: quick work may end before this promise's caller hears of it.
+    if (call.watcher !== undefined) this.#watchers.add(task.taskId, call.watcher);
     await this.#begin(tool, task, call.input, reserved);
     return { task, replayed: false };
   }

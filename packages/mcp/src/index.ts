@@ -1,11 +1,11 @@
 // What this package promises. Adding a line here is a decision.
 export type { Contract } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
+export type { Ownership, Principal } from "./owner.js";
 export type { ToolArguments, ToolConfig, ToolHandler } from "./register-tool.js";
 export type { HttpServing, ServeHttpOptions } from "./serve-http.js";
 export { serveHttp } from "./serve-http.js";
 export type { ServeStdioOptions, StdioServing } from "./serve-stdio.js";
 export { serveStdio } from "./serve-stdio.js";
-export type { Ownership, Principal, Tasks, TasksOptions } from "./tasks.js";
+export type { Tasks, TasksOptions } from "./tasks.js";
 export { createTasks } from "./tasks.js";
-export type { CancelToken, TaskHandle, ToolContext } from "./tool-context.js";

@@ -1,8 +1,7 @@
 /** How a tool is declared. */
-import type { RecoveryPolicy } from "@claimcheck/core";
+import type { RecoveryPolicy, ToolContext } from "@claimcheck/core";
 import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
-import type { ToolContext } from "./tool-context.js";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,
@@ -49,3 +48,9 @@ export type ToolHandler<Input extends StandardSchemaWithJSON | undefined = undef
   args: ToolArguments<Input>,
   ctx: ToolContext,
 ) => unknown;
+
+/** A declaration whose types have done their work. */
+export type AnyToolConfig = ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined>;
+
+/** A handler whose types have done their work. */
+export type AnyToolHandler = (args: unknown, ctx: ToolContext) => unknown;

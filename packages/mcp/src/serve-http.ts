@@ -1,30 +1,36 @@
-/** Serving over Streamable HTTP: 2026-07-28, 2025 with sessions, and 2025 without. */
-import type { AuthInfo, McpServerFactory } from "@modelcontextprotocol/server";
+/** Serving over Streamable HTTP: 2026-07-28, 2025 with sessions, and 2025 without, on one path. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, isIPv6 } from "node:net";
+import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
+import {
+  type AuthInfo,
+  createMcpHandler,
+  DEFAULT_MAX_REQUEST_BODY_SIZE,
+  isInitializeRequest,
+  isLegacyRequest,
+  type McpHttpHandler,
+  type McpServerFactory,
+} from "@modelcontextprotocol/server";
+import { type GuardOptions, HttpGuard } from "./http-guard.js";
+import { errorResponse, HttpSessions } from "./http-sessions.js";
+import { principalKey } from "./owner.js";
 import type { Tasks } from "./tasks.js";
 
-export interface ServeHttpOptions {
+export interface ServeHttpOptions extends GuardOptions {
   /** Default 0: any free port. */
   port?: number;
   /** Address to listen on. Default `127.0.0.1`. */
   host?: string;
   /** Default `/mcp`. */
   path?: string;
-  /** The bearer token that every request must carry; compared in constant time. */
-  token?: string;
-  /** Verifies a bearer token otherwise; `null` refuses it. What it answers is the caller's identity. */
-  verifyToken?: (token: string) => Promise<AuthInfo | null>;
-  /** Serve whoever can reach the port. Must be asked for: without it, `token` or `verifyToken` is needed. */
-  noAuth?: boolean;
-  /** Host names, without port, that a request's `Host` may carry. Default: loopback's. */
-  allowedHosts?: readonly string[];
-  /** Host names that a request's `Origin` may carry; a request without `Origin` passes. Default: loopback's. */
-  allowedOrigins?: readonly string[];
+  /** Whether 2025-era clients get sessions. Default: yes; without, each of their requests stands alone. */
+  sessions?: boolean;
+  /** How many sessions are open at once. Default 1000; the one idle for longest makes room. */
+  maxSessions?: number;
+  /** How long a session without a request or an open stream is kept, ms. Default 30 minutes. */
+  sessionIdleMs?: number;
   /** Largest request body, bytes. Default 4 MiB. */
   maxBodyBytes?: number;
-  /** How many 2025 sessions are open at once. Default 1000; the one idle for longest makes room. */
-  maxSessions?: number;
-  /** How long a session without a request or an open stream is kept. Default 30 minutes. */
-  sessionIdleMs?: number;
   onerror?: (error: Error) => void;
 }
 
@@ -39,10 +45,141 @@ export interface HttpServing {
 /**
  * Opens `tasks` and serves a new server from `factory` to every session, and to every request outside one.
  *
- * @throws when neither `token`, `verifyToken` nor `noAuth` is given, or the port cannot be had
+ * @throws when none, or more than one, of `token`, `verifyToken` and `noAuth` is given, or the port cannot be had
  */
-export declare function serveHttp(
+export async function serveHttp(
   tasks: Tasks,
   factory: McpServerFactory,
   options: ServeHttpOptions,
-): Promise<HttpServing>;
+): Promise<HttpServing> {
+  const host = options.host ?? "127.0.0.1";
+  const guard = new HttpGuard(options, isIPv6(host) ? `[${host}]` : host);
+  await tasks.open();
+  const endpoint = new Endpoint(tasks, factory, options);
+  const server = createServer(listener(endpoint, guard, options));
+  try {
+    await listen(server, options.port ?? 0, host);
+  } catch (error) {
+    await endpoint.close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}${pathOf(options)}`,
+    port,
+    close: () => {
+      closing ??= closeAll(server, endpoint);
+      return closing;
+    },
+  };
+}
+
+function pathOf({ path }: ServeHttpOptions): string {
+  return path ?? "/mcp";
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** After its streams have ended a connection is idle and closes by itself; what is left after this long is a client that does not read, or sends half a body. */
+const CLOSE_GRACE_MS = 500;
+
+async function closeAll(server: Server, endpoint: Endpoint): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  await endpoint.close();
+  server.closeIdleConnections();
+  const grace = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await closed;
+  clearTimeout(grace);
+}
+
+function listener(
+  endpoint: Endpoint,
+  guard: HttpGuard,
+  options: ServeHttpOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const path = pathOf(options);
+  const onerror = options.onerror ?? (() => {});
+  const maxRequestBodySize = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
+  const handle = toNodeHandler(endpoint, { maxRequestBodySize, onerror });
+  const serve = async (request: IncomingMessage & { auth?: AuthInfo }, response: ServerResponse): Promise<void> => {
+    const verdict = await guard.check(request);
+    if ("status" in verdict) return refuse(response, verdict.status, verdict.message);
+    if (request.url?.split("?", 1)[0] !== path) return refuse(response, 404, `Not found; MCP is served at ${path}`);
+    if (verdict.authInfo !== undefined) request.auth = verdict.authInfo;
+    await handle(request as NodeIncomingMessageLike, response);
+  };
+  return (request, response) => {
+    // Writing to a client that has gone is no news.
+    response.on("error", () => {});
+    serve(request, response).catch((error: unknown) => {
+      onerror(error as Error);
+      if (!response.headersSent) refuse(response, 500, "Internal server error");
+      else response.destroy();
+    });
+  };
+}
+
+/** The connection is closed with it: the body of a refused request is not read. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const headers: Record<string, string> = { "Content-Type": "application/json", Connection: "close" };
+  if (status === 401) headers["WWW-Authenticate"] = "Bearer";
+  response.writeHead(status, headers);
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
+}
+
+/** Sends each request to what serves it: a session, a new session, or the SDK's handler for requests that stand alone. */
+class Endpoint {
+  readonly #alone: McpHttpHandler;
+  readonly #sessions: HttpSessions | null;
+
+  constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions) {
+    // A refreshed token is the same caller.
+    const callerKey = (authInfo: AuthInfo | undefined): string =>
+      authInfo === undefined ? "" : principalKey(tasks.principalOf(authInfo));
+    const onerror = options.onerror ?? (() => {});
+    const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
+    this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
+    const { maxSessions = 1000, sessionIdleMs = 30 * 60_000 } = options;
+    this.#sessions =
+      options.sessions === false
+        ? null
+        : new HttpSessions({ factory, maxSessions, sessionIdleMs, maxBodyBytes, callerKey, onerror });
+  }
+
+  readonly fetch = async (request: Request, { authInfo }: { authInfo?: AuthInfo } = {}): Promise<Response> => {
+    const body = request.method === "POST" ? await parsed(request) : undefined;
+    if (body === NOT_JSON) return errorResponse(400, -32700, "Parse error: the request body is not valid JSON");
+    if (this.#sessions !== null && (await isLegacyRequest(request, body))) {
+      const sessionId = request.headers.get("mcp-session-id");
+      if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });
+      if (isInitializeRequest(body)) return this.#sessions.open({ request, authInfo, body });
+    }
+    return this.#alone.fetch(request, {
+      ...(authInfo !== undefined && { authInfo }),
+      ...(body !== undefined && { parsedBody: body }),
+    });
+  };
+
+  async close(): Promise<void> {
+    await Promise.all([this.#sessions?.close(), this.#alone.close()]);
+  }
+}
+
+const NOT_JSON = Symbol("not JSON");
+
+async function parsed(request: Request): Promise<unknown> {
+  try {
+    return JSON.parse(await request.text());
+  } catch {
+    return NOT_JSON;
+  }
+}

@@ -1,12 +1,15 @@
 /** Serving on stdin and stdout. */
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import type { McpServerFactory } from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
 import type { Tasks } from "./tasks.js";
 
 export interface ServeStdioOptions {
-  /** Default: the process's own, with stdout given to the protocol alone: what else writes to it goes to stderr. */
+  /** Default: the process's own. */
   stdin?: Readable;
+  /** Default: the process's own, given to the protocol alone: whatever else the process prints goes to stderr. */
   stdout?: Writable;
+  /** Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. */
   onerror?: (error: Error) => void;
 }
 
@@ -18,8 +21,53 @@ export interface StdioServing {
 }
 
 /** Opens `tasks` and serves the server that `factory` makes to the one client at the other end of the pipes. */
-export declare function serveStdio(
+export async function serveStdio(
   tasks: Tasks,
   factory: McpServerFactory,
-  options?: ServeStdioOptions,
-): Promise<StdioServing>;
+  options: ServeStdioOptions = {},
+): Promise<StdioServing> {
+  await tasks.open();
+  const claimed = options.stdout === undefined ? claimStdout() : undefined;
+  const transport = new StdioServerTransport(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
+  const handle = serveOnSdk(factory, { transport, onerror: options.onerror ?? (() => {}) });
+  const closed = new Promise<void>((resolve) => {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+  });
+  const released = closed.then(() => claimed?.release());
+  return {
+    closed: released,
+    close: async () => {
+      await handle.close();
+      await released;
+    },
+  };
+}
+
+/**
+ * Gives stdout to the protocol: what tools and libraries print with `console.log` or `process.stdout.write` would land
+ * between its lines, so it goes to stderr instead. A child process that inherits file descriptor 1 is out of reach.
+ */
+function claimStdout(): { protocol: Writable; release: () => void } {
+  const { stdout, stderr } = process;
+  const original = Object.getOwnPropertyDescriptor(stdout, "write");
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  const protocol = new Writable({
+    decodeStrings: false,
+    write: (chunk: string, encoding, done) => void write(chunk, encoding, done),
+  });
+  // The SDK listens for an error with every message that waits to be written.
+  protocol.setMaxListeners(0);
+  const onError = (error: Error): void => void protocol.destroy(error);
+  stdout.on("error", onError);
+  const release = (): void => {
+    if (original === undefined) Reflect.deleteProperty(stdout, "write");
+    else Object.defineProperty(stdout, "write", original);
+    // onError stays: a broken pipe may be reported late, and nobody listening would end the process.
+  };
+  return { protocol, release };
+}

@@ -2,54 +2,75 @@
  * The door of this package: one `Tasks` serves any number of MCP servers from one runtime. Make it once per process,
  * register the tools on each server that a connection gets, and close it last.
  */
-import type { TaskStore } from "@claimcheck/core";
-import type { AuthInfo, McpServer, RegisteredTool, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import {
+  type Clock,
+  type Logger,
+  type Runner,
+  stderrLogger,
+  TaskRuntime,
+  type TaskRuntimeOptions,
+  type TaskStore,
+} from "@claimcheck/core";
+import type {
+  AuthInfo,
+  McpServer,
+  RegisteredTool,
+  StandardSchemaWithJSON,
+  ToolCallback,
+} from "@modelcontextprotocol/server";
+import { Binding, type Shared } from "./binding.js";
 import type { Contract } from "./dialects/choose.js";
-import type { ToolConfig, ToolHandler } from "./register-tool.js";
-
-/**
- * Who may see a task.
- *
- * - `"session"` (the default): the authenticated principal where there is one, else the session. A request that has
- *   neither (HTTP without a session and without authentication) is refused whatever needs a task.
- * - `"principal"`: the authenticated principal; without authentication everything that needs a task is refused.
- * - `"single-user"`: the server serves one person; any connection may collect.
- */
-export type Ownership = "session" | "principal" | "single-user";
-
-/** What authentication proved. All three are compared, none is ever the token or one of its changing claims. */
-export interface Principal {
-  issuer?: string;
-  subject?: string;
-  clientId?: string;
-}
+import { defaultPrincipalOf, type Ownership, type Principal } from "./owner.js";
+import type { AnyToolConfig, AnyToolHandler, ToolConfig, ToolHandler } from "./register-tool.js";
+import { Tool } from "./tool.js";
 
 export interface TasksOptions {
   /** Where the records live. Default: memory. */
   store?: TaskStore;
+  /** What executes the tools. Default: this process, a bounded number at a time, fair between owners. */
+  runner?: Runner;
   /** Default `"session"`. */
   ownership?: Ownership;
   /** What a verified token proves. Default: `iss` (or `issuer`) and `sub` (or `subject`) of `authInfo.extra`, and `authInfo.clientId`. */
   principalOf?: (authInfo: AuthInfo) => Principal;
   /** Default `"2025-11-25"`. */
   contract?: Contract;
-  /** How long a finished task is kept when the caller does not say. Default 15 minutes. */
+  /** How long a finished task is kept when neither caller nor tool says, ms. Default 15 minutes. */
   defaultTtlMs?: number;
-  /** The longest that a caller may ask for. Default 24 hours. */
+  /** The longest that a caller may ask for, ms. Default 24 hours. */
   maxTtlMs?: number;
-  /** How long cancelling waits for the work to stop, unless the tool says otherwise. */
+  /** How long cancelling waits for the work to stop, and again after escalating, unless the tool says otherwise, ms. Default 5 seconds. */
   cancelGraceMs?: number;
+  /** After how long without a sign of life a process counts as lost, ms. Default 15 seconds. */
+  leaseMs?: number;
+  /** Partial output beyond this loses its middle, bytes of JSON. Default 1 MiB. */
+  maxOutputBytes?: number;
+  /** A larger result ends its task as failed, bytes of JSON. Default 64 MiB. */
+  maxResultBytes?: number;
+  /** Larger arguments are refused, bytes of JSON. Default 4 MiB. */
+  maxArgumentsBytes?: number;
   /** Answer a tool's unexpected error with one fixed sentence, on the direct and the task path alike. Default: its message is shown. */
   maskErrors?: boolean;
   /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */
   keepHeaders?: readonly string[];
+  /** Default: warnings and errors to stderr. */
+  logger?: Logger;
+  /** Default: the host's. */
+  clock?: Clock;
 }
 
+/** A task runtime and its binding to MCP servers. */
 export interface Tasks {
+  /** The engine itself, for who reads tasks without a client: a console, a command. */
+  readonly runtime: TaskRuntime;
+
+  /** What a verified token proves, by the rules of these tasks. */
+  principalOf(authInfo: AuthInfo): Principal;
+
   /** Opens the store and takes up what an earlier process left. May be called again. */
   open(): Promise<void>;
 
-  /** Stops taking calls, lets the work drain, answers who waits, gives the store up. May be called again. */
+  /** Takes nothing new, lets the work go on for at most `drainMs` (default 0), ends it, gives the store up. May be called again. */
   close(options?: { drainMs?: number }): Promise<void>;
 
   /**
@@ -71,4 +92,76 @@ export interface Tasks {
 }
 
 /** Makes a task runtime and its binding to MCP servers. It must be opened before it takes a call; the `serve…` functions do. */
-export declare function createTasks(options?: TasksOptions): Tasks;
+export function createTasks(options: TasksOptions = {}): Tasks {
+  return new BoundTasks(options);
+}
+
+class BoundTasks implements Tasks {
+  readonly runtime: TaskRuntime;
+  readonly #shared: Shared;
+  readonly #maskErrors: boolean;
+  readonly #bindings = new WeakMap<McpServer, Binding>();
+
+  constructor({ ownership, principalOf, contract, maskErrors, keepHeaders, ...runtimeOptions }: TasksOptions) {
+    this.runtime = new TaskRuntime(runtimeOptions satisfies TaskRuntimeOptions);
+    this.#maskErrors = maskErrors ?? false;
+    this.#shared = {
+      runtime: this.runtime,
+      identity: { ownership: ownership ?? "session", principalOf: principalOf ?? defaultPrincipalOf },
+      contract: contract ?? "2025-11-25",
+      keepHeaders: keepHeaders ?? [],
+      logger: runtimeOptions.logger ?? stderrLogger,
+    };
+  }
+
+  principalOf(authInfo: AuthInfo): Principal {
+    return this.#shared.identity.principalOf(authInfo);
+  }
+
+  open(): Promise<void> {
+    return this.runtime.open();
+  }
+
+  close(options?: { drainMs?: number }): Promise<void> {
+    return this.runtime.close(options);
+  }
+
+  bind(server: McpServer): void {
+    this.#bindingOf(server);
+  }
+
+  registerTool<
+    Input extends StandardSchemaWithJSON | undefined = undefined,
+    Output extends StandardSchemaWithJSON | undefined = undefined,
+  >(server: McpServer, name: string, config: ToolConfig<Input, Output>, handler: ToolHandler<Input>): RegisteredTool {
+    const binding = this.#bindingOf(server);
+    const tool = new Tool(name, config as AnyToolConfig, handler as AnyToolHandler, {
+      maskErrors: this.#maskErrors,
+      logger: this.#shared.logger,
+    });
+    const registered = registerOnSdk(server, binding, tool, config as AnyToolConfig);
+    binding.add(tool);
+    if (tool.taskSupport !== "forbidden") {
+      // registerTool drops the member, but lists what is set here.
+      registered.execution = { taskSupport: tool.taskSupport };
+      this.runtime.define(tool.definition());
+    }
+    return registered;
+  }
+
+  #bindingOf(server: McpServer): Binding {
+    let binding = this.#bindings.get(server);
+    if (binding === undefined) {
+      binding = new Binding(server, this.#shared);
+      this.#bindings.set(server, binding);
+    }
+    return binding;
+  }
+}
+
+function registerOnSdk(server: McpServer, binding: Binding, tool: Tool, config: AnyToolConfig): RegisteredTool {
+  const { execution, recovery, maxRunMs, ttl, pollInterval, cancelGraceMs, ...shown } = config;
+  // The SDK calls back with (args, context), or with (context) alone where there is no schema.
+  const callback = (...args: unknown[]) => binding.call(tool, args.length > 1 ? args[0] : {}, args.at(-1) as never);
+  return server.registerTool(tool.name, shown as object, callback as ToolCallback<undefined>);
+}

@@ -6,6 +6,7 @@ import { errorText, partialOutputOf, partialResult, thrownResult, withMeta, with
 
 export const core20251125: Dialect = {
   name: "2025-11-25",
+  asksByRequest: true,
   decide: decideByRequest,
   created: (task) => ({ task: legacyTask(task, shownOf(task)) }),
   got: (task, options) => legacyGot(task, shownOf(task), options),

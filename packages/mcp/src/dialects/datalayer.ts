@@ -16,6 +16,7 @@ import { partialOutputOf, partialResult, withRelatedTask } from "./tool-result.j
 
 export const datalayer: Dialect = {
   name: DATALAYER_EXTENSION,
+  asksByRequest: true,
   decide: decideByRequest,
   created: (task, era) => {
     const answer = { task: legacyTask(task, shownOf(task)) };

@@ -85,6 +85,8 @@ export interface GetOptions {
 
 export interface Dialect {
   readonly name: DialectName;
+  /** Whether the caller asks for a task with `params.task`, and then takes any result for a claim check. */
+  readonly asksByRequest: boolean;
   decide(call: Call): Decision;
   /** The answer to `tools/call`; `task` is the creation-time snapshot. */
   created(task: TaskRecord, era: Era, now: number): JsonObject;
@@ -105,8 +107,30 @@ export function noSuchTask(): Fault {
   return { code: "no_such_task", message: "No such task." };
 }
 
+/** Why something that needs an owner is refused. */
+export function identityRequired(): Fault {
+  const message = "Tasks need an identity: authenticate, or open a session.";
+  return { code: "identity_required", message };
+}
+
 export function methodNotFound(): Fault {
   return { code: "method_not_found", message: "Method not found" };
+}
+
+/** What a call asks for with `params.task`. */
+export type TaskRequest = { asked: false } | { asked: true; ttl: number | null | undefined } | { fault: Fault };
+
+/** Reads `params.task`: absent and null ask for nothing, an object asks, its stray members are ignored. */
+export function readTaskRequest(task: unknown): TaskRequest {
+  if (task === undefined || task === null) return { asked: false };
+  if (typeof task !== "object" || Array.isArray(task)) {
+    return { fault: { code: "invalid_params", message: '"task" must be an object; {} asks for a task.' } };
+  }
+  const { ttl } = task as { ttl?: unknown };
+  if (ttl === undefined || ttl === null) return { asked: true, ttl };
+  if (typeof ttl === "number" && Number.isFinite(ttl) && ttl >= 0) return { asked: true, ttl };
+  const message = `ttl must be a finite number of milliseconds, at least 0, or null; got ${JSON.stringify(ttl)}.`;
+  return { fault: { code: "invalid_ttl", message } };
 }
 
 export const DIRECT: Decision = { kind: "direct" };

@@ -26,6 +26,7 @@ import {
 
 export const extension20260728: Dialect = {
   name: TASKS_EXTENSION,
+  asksByRequest: false,
   decide: ({ taskSupport }) => (taskSupport === "forbidden" ? DIRECT : TASK),
   created: (task, _era, now) => ({ resultType: "task", ...flatTask(task, task.status, now) }),
   got: (task, options) => ({ resultType: "complete", ...detailedTask(task, options) }),

@@ -1,0 +1,250 @@
+/**
+ * One MCP server bound to the task runtime: the methods it answers, what it advertises, and what becomes of each
+ * `tools/call`. The dialect is chosen anew for every request.
+ */
+import { describeError, isTaskError, type JsonObject, type Logger, type TaskRuntime } from "@claimcheck/core";
+import type {
+  JSONRPCRequest,
+  McpServer,
+  MessageExtraInfo,
+  ServerCapabilities,
+  ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Connection, TaskIntent } from "./connection.js";
+import { type Contract, chooseDialect } from "./dialects/choose.js";
+import {
+  type Answer,
+  type Call,
+  DATALAYER_EXTENSION,
+  type Decision,
+  type Dialect,
+  type Fault,
+  IDEMPOTENCY_META,
+  identityRequired,
+  readTaskRequest,
+  TASKS_EXTENSION,
+} from "./dialects/dialect.js";
+import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
+import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
+import { thrownResult } from "./dialects/tool-result.js";
+import { faultOf, INTERNAL_FAULT } from "./error-map.js";
+import { serveMethods, TASK_METHODS } from "./methods.js";
+import { type Identity, type IdentityRules, identify } from "./owner.js";
+import { asObject, type Declaration, declarationOf, keptRequest, revisionHasTasks } from "./request.js";
+import { SideChannel } from "./side-channel.js";
+import type { Tool } from "./tool.js";
+import { decorateConnections } from "./transport.js";
+
+/** What every binding of one `Tasks` shares. */
+export interface Shared {
+  readonly runtime: TaskRuntime;
+  readonly identity: IdentityRules;
+  readonly contract: Contract;
+  readonly keepHeaders: readonly string[];
+  readonly logger: Logger;
+}
+
+/** What a callback of the SDK answers where the answer that goes out is another one. */
+const PLACEHOLDER: JsonObject = { content: [], isError: true };
+
+export class Binding {
+  readonly shared: Shared;
+  readonly #mcp: McpServer;
+  readonly #tools = new Map<string, Tool>();
+  #connection: Connection | undefined;
+
+  /** @throws when one of the tasks methods is served already */
+  constructor(mcp: McpServer, shared: Shared) {
+    this.#mcp = mcp;
+    this.shared = shared;
+    refuseServed(mcp);
+    mcp.server.registerCapabilities(capabilities(shared.runtime));
+    serveMethods(this);
+    decorateConnections(mcp.server, this, (connection) => {
+      this.#connection = connection;
+    });
+  }
+
+  get server(): McpServer["server"] {
+    return this.#mcp.server;
+  }
+
+  /** Where the requests of `server` come from now. */
+  get connection(): Connection {
+    if (this.#connection === undefined) throw new Error("The server is not connected.");
+    return this.#connection;
+  }
+
+  add(tool: Tool): void {
+    this.#tools.set(tool.name, tool);
+  }
+
+  // --- what comes in ---------------------------------------------------------------------------------------------
+
+  /** Decides a `tools/call`; `true` when it was refused here. The rest, and what is malformed, is the SDK's. */
+  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): boolean {
+    if (request.method !== "tools/call") return false;
+    const params = asObject(request.params);
+    const call = params === undefined ? undefined : this.#callOf(params);
+    if (params === undefined || call === undefined) return false;
+    const declaration = declarationOf(asObject(params._meta), this.server);
+    const dialect = chooseDialect({ ...declaration, contract: this.shared.contract });
+    const decided = this.#decide(call, dialect, params, extra);
+    if (decided.kind === "refuse") {
+      void connection.reply(request.id, { fault: decided.fault }).catch(() => {});
+      return true;
+    }
+    if (decided.kind === "task" && dialect !== null) {
+      connection.expect(request.id, intentOf(params, dialect, declaration, decided.ttl));
+    }
+    return false;
+  }
+
+  /** The call as far as tasks are concerned; `undefined` when there is no such tool, which is the SDK's to say. */
+  #callOf({ name }: JsonObject): Omit<Call, "asked" | "negotiated"> | undefined {
+    if (typeof name !== "string") return undefined;
+    const tool = this.#tools.get(name);
+    if (tool !== undefined) return { toolName: name, taskSupport: tool.taskSupport };
+    return this.#mcp.toolInputSchemaJson(name) === undefined ? undefined : { toolName: name, taskSupport: "forbidden" };
+  }
+
+  #decide(
+    call: Omit<Call, "asked" | "negotiated">,
+    dialect: Dialect | null,
+    params: JsonObject,
+    extra: MessageExtraInfo | undefined,
+  ): Decision & { ttl?: number | null | undefined } {
+    if (dialect === null) return decideUndeclared({ ...call, asked: false, negotiated: false });
+    if (!dialect.asksByRequest) return dialect.decide({ ...call, asked: false, negotiated: true });
+    const negotiated = dialect.name === DATALAYER_EXTENSION || revisionHasTasks(this.server, extra);
+    const asked = negotiated ? readTaskRequest(params.task) : ({ asked: false } as const);
+    if ("fault" in asked) return { kind: "refuse", fault: asked.fault };
+    const decision = dialect.decide({ ...call, asked: asked.asked, negotiated });
+    return asked.asked ? { ...decision, ttl: asked.ttl } : decision;
+  }
+
+  // --- what the SDK lets through ---------------------------------------------------------------------------------
+
+  /** Runs a call whose arguments are valid: to its end, or as a task. What it answers is what the SDK sends, unless the connection has another answer. */
+  async call(tool: Tool, input: unknown, context: ServerContext): Promise<JsonObject> {
+    const { connection } = this;
+    const intent = connection.intentOf(context.mcpReq.id);
+    if (intent === undefined) return this.#callDirectly(tool, input, context, connection);
+    const channel = new SideChannel(connection, intent, () => this.shared.runtime.now());
+    const answer = await this.#answering(() => this.#createTask(tool, input, context, intent, channel));
+    connection.answer(context.mcpReq.id, answer, channel.release);
+    return PLACEHOLDER;
+  }
+
+  async #callDirectly(tool: Tool, input: unknown, context: ServerContext, connection: Connection): Promise<JsonObject> {
+    const identity = this.identityOf(context) ?? { owner: "" };
+    const outcome = await tool.callDirectly(input, this.#kept(identity, context), context.mcpReq.signal);
+    switch (outcome.kind) {
+      case "result":
+      case "error_result":
+        return outcome.result;
+      case "threw":
+        return thrownResult(outcome.message);
+      case "protocol_error":
+        connection.answer(context.mcpReq.id, { raised: outcome.error });
+        return PLACEHOLDER;
+    }
+  }
+
+  async #createTask(
+    tool: Tool,
+    input: unknown,
+    context: ServerContext,
+    intent: TaskIntent,
+    channel: SideChannel,
+  ): Promise<Answer> {
+    const identity = this.identityOf(context);
+    if (identity === null) return { fault: identityRequired() };
+    const { runtime } = this.shared;
+    const { task, replayed } = await runtime.create({
+      owner: identity.owner,
+      toolName: tool.name,
+      arguments: intent.arguments,
+      ttlMs: intent.ttl,
+      ...("idempotencyKey" in intent && { idempotencyKey: intent.idempotencyKey }),
+      request: this.#kept(identity, context),
+      input,
+      watcher: channel.watcher,
+    });
+    if (replayed) channel.follow(runtime, task);
+    return { result: intent.dialect.created(task, intent.era, runtime.now()) };
+  }
+
+  #kept(identity: Identity, context: ServerContext): JsonObject {
+    return keptRequest(identity, context, this.server, this.shared.keepHeaders);
+  }
+
+  // --- what the methods need -------------------------------------------------------------------------------------
+
+  identityOf(context: ServerContext): Identity | null {
+    const { http, sessionId } = context;
+    // Over HTTP a request without a session stands alone; everywhere else the connection is the session.
+    const session = sessionId ?? (http?.req === undefined ? this.connection.id : undefined);
+    return identify({ authInfo: http?.authInfo, sessionId: session }, this.shared.identity);
+  }
+
+  dialectOf(context: ServerContext): { dialect: Dialect | null; declaration: Declaration } {
+    const envelope = (context.mcpReq as { envelope?: unknown }).envelope;
+    const declaration = declarationOf(asObject(envelope), this.server);
+    return { declaration, dialect: chooseDialect({ ...declaration, contract: this.shared.contract }) };
+  }
+
+  /** `work`'s answer, with what it threw turned into one. */
+  async #answering(work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      return { fault: this.faultOf(error) };
+    }
+  }
+
+  /** What the client hears of `error`. */
+  faultOf(error: unknown): Fault {
+    if (isTaskError(error)) return faultOf(error);
+    this.shared.logger.error({ error: describeError(error) }, "a tasks request failed");
+    return INTERNAL_FAULT;
+  }
+}
+
+function intentOf(
+  params: JsonObject,
+  dialect: Dialect,
+  { era }: Declaration,
+  ttl: number | null | undefined,
+): TaskIntent {
+  const intent: TaskIntent = { dialect, era, arguments: asObject(params.arguments) ?? {}, ttl };
+  const meta = asObject(params._meta);
+  if (meta === undefined) return intent;
+  if (Object.hasOwn(meta, IDEMPOTENCY_META)) intent.idempotencyKey = meta[IDEMPOTENCY_META];
+  const { progressToken } = meta;
+  if (typeof progressToken === "string" || typeof progressToken === "number") intent.progressToken = progressToken;
+  return intent;
+}
+
+function capabilities(runtime: TaskRuntime): ServerCapabilities {
+  const settings = { ...runtime.retention, pollIntervalMs: LEGACY_POLL_INTERVAL_MS };
+  return {
+    tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    // The published client takes settings under the official name for another extension: exactly {} there.
+    extensions: { [DATALAYER_EXTENSION]: settings, [TASKS_EXTENSION]: {} },
+  };
+}
+
+/** The loud way to find out that the SDK has come to serve tasks itself: two servers of one method would each know half of them. */
+function refuseServed(mcp: McpServer): void {
+  for (const method of TASK_METHODS) {
+    try {
+      mcp.server.assertCanSetRequestHandler(method);
+    } catch (cause) {
+      throw new Error(
+        `${method} is served on this McpServer already. If the MCP SDK now serves tasks itself, upgrade @claimcheck/mcp or leave this binding out.`,
+        { cause },
+      );
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * What one connection of one server knows of its tasks calls: which request asked for what, what goes out in place
+ * of the SDK's answer, and where side messages travel. It dies with its transport; tasks do not.
+ */
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "@claimcheck/core";
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
+import type { Answer, Dialect, Era } from "./dialects/dialect.js";
+import { wireError } from "./error-map.js";
+
+/** A `tools/call` that becomes a task, from when it came in until it is answered. */
+export interface TaskIntent {
+  dialect: Dialect;
+  era: Era;
+  /** The arguments as the caller sent them: the fingerprint of the call is theirs. */
+  arguments: JsonObject;
+  ttl: number | null | undefined;
+  /** Absent when there was none; whatever was sent otherwise. */
+  idempotencyKey?: unknown;
+  progressToken?: string | number;
+}
+
+export class Connection {
+  /** Stands in for a session id where the transport has no sessions. */
+  readonly id: string = randomUUID();
+  readonly #send: Transport["send"];
+  readonly #intents = new Map<RequestId, TaskIntent>();
+  readonly #answers = new Map<RequestId, Answer>();
+  readonly #answered = new Map<RequestId, () => void>();
+  /** The `tasks/result` requests that wait, by task: side messages of the task travel on the newest one's stream. */
+  readonly #waits = new Map<string, Set<RequestId>>();
+  #closed = false;
+
+  /** @param send the transport's own, undecorated */
+  constructor(send: Transport["send"]) {
+    this.#send = send;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#intents.clear();
+    this.#answers.clear();
+    this.#answered.clear();
+    this.#waits.clear();
+  }
+
+  expect(id: RequestId, intent: TaskIntent): void {
+    this.#intents.set(id, intent);
+  }
+
+  intentOf(id: RequestId): TaskIntent | undefined {
+    return this.#intents.get(id);
+  }
+
+  /** Says what goes out for the request in place of what the SDK will send; `then` runs once it is out. */
+  answer(id: RequestId, answer: Answer, then?: () => void): void {
+    this.#answers.set(id, answer);
+    if (then !== undefined) this.#answered.set(id, then);
+  }
+
+  /** Answers a request that the SDK never sees. */
+  async reply(id: RequestId, answer: Answer): Promise<void> {
+    await this.#send(response(id, answer, undefined));
+  }
+
+  /** What to send in place of the SDK's response; a response that is none of ours comes back as it is. */
+  replace(original: Response): JSONRPCMessage {
+    const { id } = original;
+    if (id === undefined || (this.#answers.size === 0 && this.#intents.size === 0)) return original as JSONRPCMessage;
+    const intent = this.#intents.get(id);
+    const answer = this.#answers.get(id);
+    this.#intents.delete(id);
+    this.#answers.delete(id);
+    if (answer !== undefined) return response(id, answer, original.result);
+    const refused = intent === undefined ? undefined : invalidArguments(intent, original.result);
+    return refused === undefined ? (original as JSONRPCMessage) : response(id, refused, original.result);
+  }
+
+  /** The response to `id` is out. */
+  sent(id: RequestId | undefined): void {
+    if (id === undefined) return;
+    const then = this.#answered.get(id);
+    this.#answered.delete(id);
+    then?.();
+  }
+
+  /** Notes that the request waits for the task. @returns a function that ends it */
+  waits(taskId: string, id: RequestId): () => void {
+    const waiting = this.#waits.get(taskId) ?? new Set();
+    this.#waits.set(taskId, waiting.add(id));
+    return () => {
+      waiting.delete(id);
+      if (waiting.size === 0) this.#waits.delete(taskId);
+    };
+  }
+
+  /**
+   * Sends a notification about the task: on the stream of a request that waits for it, else on the session's own.
+   * Losing one costs latency and nothing else, so nobody hears of a stream that is gone.
+   */
+  notify(taskId: string, method: string, params: JsonObject): void {
+    if (this.#closed) return;
+    const relatedRequestId = [...(this.#waits.get(taskId) ?? [])].at(-1);
+    const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
+    this.#send(message, relatedRequestId === undefined ? {} : { relatedRequestId }).catch(() => {});
+  }
+}
+
+/** A JSON-RPC response as far as it matters here. */
+export interface Response {
+  jsonrpc: "2.0";
+  id?: RequestId;
+  result?: JsonObject;
+  error?: unknown;
+}
+
+const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
+
+function response(id: RequestId, answer: Answer, original: JsonObject | undefined): JSONRPCMessage {
+  if ("fault" in answer) return { jsonrpc: "2.0", id, error: wireError(answer.fault) };
+  if ("raised" in answer) return { jsonrpc: "2.0", id, error: answer.raised };
+  return { jsonrpc: "2.0", id, result: withServerInfo(answer.result, original) };
+}
+
+/** Revision 2026-07-28 has servers name themselves in every result, which the SDK has done in the one that is replaced. */
+function withServerInfo(result: JsonObject, original: JsonObject | undefined): JsonObject {
+  const meta = original?._meta as JsonObject | undefined;
+  const serverInfo = meta?.[SERVER_INFO_META];
+  if (serverInfo === undefined) return result;
+  return { ...result, _meta: { ...(result._meta as JsonObject | undefined), [SERVER_INFO_META]: serverInfo } };
+}
+
+/**
+ * The SDK puts refused arguments into an `isError` result. Who asked for a task in the request itself takes any result
+ * for a claim check and would fail on that one; they get the same words as an error.
+ */
+function invalidArguments({ dialect }: TaskIntent, result: JsonObject | undefined): Answer | undefined {
+  if (result?.isError !== true || !dialect.asksByRequest) return undefined;
+  const [block] = Array.isArray(result.content) ? result.content : [];
+  const message = (block as JsonObject | undefined)?.text;
+  return { fault: { code: "invalid_arguments", message: typeof message === "string" ? message : "Invalid arguments" } };
+}

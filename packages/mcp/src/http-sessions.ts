@@ -1,0 +1,218 @@
+/** The 2025-era sessions of one HTTP server: bounded in number, ended when idle, each bound to whoever opened it. */
+import { randomUUID } from "node:crypto";
+import {
+  type AuthInfo,
+  type McpServerFactory,
+  type RequestId,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+
+export interface SessionsOptions {
+  factory: McpServerFactory;
+  maxSessions: number;
+  sessionIdleMs: number;
+  maxBodyBytes: number;
+  /** Tells two callers apart; a session answers only the one that opened it. */
+  callerKey: (authInfo: AuthInfo | undefined) => string;
+  onerror: (error: Error) => void;
+}
+
+/** One request on its way to a session. */
+export interface SessionRequest {
+  request: Request;
+  authInfo: AuthInfo | undefined;
+  /** The parsed body of a POST. */
+  body: unknown;
+}
+
+interface Session {
+  transport: WebStandardStreamableHTTPServerTransport;
+  callerKey: string;
+  /** Requests and streams that are open. */
+  open: number;
+  lastUsedAt: number;
+  close: () => Promise<void>;
+}
+
+const JSON_HEADERS = { "Content-Type": "application/json" };
+
+export class HttpSessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    const intervalMs = Math.min(Math.max(options.sessionIdleMs / 2, 10), 60_000);
+    this.#sweeper = setInterval(() => this.#sweep(), intervalMs);
+    this.#sweeper.unref();
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Serves a request that names a session. One that is gone, or somebody else's, is not found: the id is no credential. */
+  async serve(sessionId: string, { request, authInfo, body }: SessionRequest): Promise<Response> {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined || session.callerKey !== this.#options.callerKey(authInfo)) {
+      return errorResponse(404, -32001, "Session not found");
+    }
+    const release = this.#hold(session);
+    cancelWithCaller(session.transport, request, body);
+    return this.#exchange(session.transport, { request, authInfo, body }, release);
+  }
+
+  /** Opens a session with the `initialize` request. */
+  async open({ request, authInfo, body }: SessionRequest): Promise<Response> {
+    if (!this.#makeRoom()) return errorResponse(503, -32000, "Too many sessions are open; try again later.");
+    const { factory, maxBodyBytes, callerKey } = this.#options;
+    const server = await factory({ era: "legacy", requestInfo: request, ...(authInfo !== undefined && { authInfo }) });
+    let release = (): void => {};
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: maxBodyBytes,
+      onsessioninitialized: (id) => {
+        const close = (): Promise<void> => server.close();
+        const session = { transport, callerKey: callerKey(authInfo), open: 0, lastUsedAt: Date.now(), close };
+        this.#sessions.set(id, session);
+        release = this.#hold(session);
+      },
+    });
+    await server.connect(transport);
+    this.#forgetOnClose(transport);
+    const response = await this.#exchange(transport, { request, authInfo, body }, () => release());
+    if (transport.sessionId === undefined) await server.close();
+    return response;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
+    this.#sessions.clear();
+  }
+
+  async #exchange(
+    transport: WebStandardStreamableHTTPServerTransport,
+    { request, authInfo, body }: SessionRequest,
+    release: () => void,
+  ): Promise<Response> {
+    try {
+      const response = await transport.handleRequest(request, {
+        ...(authInfo !== undefined && { authInfo }),
+        ...(body !== undefined && { parsedBody: body }),
+      });
+      return whenDone(response, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #hold(session: Session): () => void {
+    session.open += 1;
+    session.lastUsedAt = Date.now();
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      session.open -= 1;
+      session.lastUsedAt = Date.now();
+    };
+  }
+
+  #forgetOnClose(transport: WebStandardStreamableHTTPServerTransport): void {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
+      onclose?.();
+    };
+  }
+
+  /** Ends the session that has been idle for longest when there are too many; `false` when all are in use. */
+  #makeRoom(): boolean {
+    if (this.#sessions.size < this.#options.maxSessions) return true;
+    const idle = [...this.#sessions.values()].filter(({ open }) => open === 0);
+    const oldest = idle.reduce<Session | undefined>(
+      (oldest, session) => (oldest === undefined || session.lastUsedAt < oldest.lastUsedAt ? session : oldest),
+      undefined,
+    );
+    if (oldest !== undefined) this.#end(oldest);
+    return oldest !== undefined;
+  }
+
+  #sweep(): void {
+    const idleSinceAt = Date.now() - this.#options.sessionIdleMs;
+    for (const session of this.#sessions.values()) {
+      if (session.open === 0 && session.lastUsedAt <= idleSinceAt) this.#end(session);
+    }
+  }
+
+  #end(session: Session): void {
+    if (session.transport.sessionId !== undefined) this.#sessions.delete(session.transport.sessionId);
+    session.close().catch((error: unknown) => this.#options.onerror(error as Error));
+  }
+}
+
+/** A JSON-RPC error that belongs to no request. */
+export function errorResponse(
+  status: number,
+  code: number,
+  message: string,
+  headers?: Record<string, string>,
+): Response {
+  const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
+  return new Response(body, { status, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+/**
+ * The SDK's session keeps a call running when its caller hangs up, as if the stream could be taken up again. It cannot
+ * here, so the call is told; one that creates a task has nothing to be told.
+ */
+function cancelWithCaller(transport: WebStandardStreamableHTTPServerTransport, request: Request, body: unknown): void {
+  const ids = (Array.isArray(body) ? body : [body]).map(requestId).filter((id) => id !== undefined);
+  if (ids.length === 0) return;
+  const cancel = (): void => {
+    for (const requestId of ids) {
+      transport.onmessage?.({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId, reason: "The caller hung up." },
+      });
+    }
+  };
+  request.signal.addEventListener("abort", cancel, { once: true });
+}
+
+function requestId(message: unknown): RequestId | undefined {
+  if (typeof message !== "object" || message === null || !("method" in message) || !("id" in message)) return undefined;
+  return message.id as RequestId;
+}
+
+/** `response`, and `done` called once its body has ended or nobody reads it any more. */
+function whenDone(response: Response, done: () => void): Response {
+  if (response.body === null) {
+    done();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done: ended, value } = await reader.read();
+        if (!ended) return controller.enqueue(value);
+        done();
+        controller.close();
+      } catch (error) {
+        done();
+        controller.error(error);
+      }
+    },
+    cancel: (reason) => {
+      done();
+      return reader.cancel(reason);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers });
+}

@@ -1,0 +1,69 @@
+/** What a request shows of its sender, its generation of the protocol, and what it declared. */
+import type { JsonObject, JsonValue } from "@claimcheck/core";
+import type { McpServer, MessageExtraInfo, ServerContext } from "@modelcontextprotocol/server";
+import type { Era } from "./dialects/dialect.js";
+import type { Identity } from "./owner.js";
+
+const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
+
+/** The first revision in which tasks exist. */
+const FIRST_WITH_TASKS = "2025-11-25";
+
+/** The generation of a request, and the extensions it (2026) or its connection (2025) declared. */
+export interface Declaration {
+  era: Era;
+  extensions: ReadonlySet<string>;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Reads a request as it came in; `meta` is its `params._meta`, or the envelope that the SDK took out of it. */
+export function declarationOf(meta: JsonObject | undefined, server: McpServer["server"]): Declaration {
+  if (meta?.[PROTOCOL_VERSION_META] === undefined) {
+    return { era: "2025", extensions: extensionsOf(server.getClientCapabilities() as JsonObject | undefined) };
+  }
+  return { era: "2026", extensions: extensionsOf(meta[CLIENT_CAPABILITIES_META]) };
+}
+
+function extensionsOf(capabilities: JsonValue | undefined): ReadonlySet<string> {
+  const extensions = asObject(asObject(capabilities)?.extensions);
+  return extensions === undefined ? NOTHING : new Set(Object.keys(extensions));
+}
+
+/** Whether the connection's protocol revision has tasks. One that cannot be told is taken at its word. */
+export function revisionHasTasks(server: McpServer["server"], extra: MessageExtraInfo | undefined): boolean {
+  const version = server.getNegotiatedProtocolVersion() ?? headerOf(extra, "mcp-protocol-version");
+  return version === undefined || version >= FIRST_WITH_TASKS;
+}
+
+function headerOf(extra: MessageExtraInfo | undefined, name: string): string | undefined {
+  return extra?.request?.headers.get(name) ?? undefined;
+}
+
+/** What of a request its tool may still read when the request is long gone. No secret gets in that the server did not ask for. */
+export function keptRequest(
+  { owner, principal }: Identity,
+  context: ServerContext,
+  server: McpServer["server"],
+  keepHeaders: readonly string[],
+): JsonObject {
+  const kept: JsonObject = { owner };
+  if (principal !== undefined) kept.principal = { ...principal };
+  if (context.sessionId !== undefined) kept.sessionId = context.sessionId;
+  const client = server.getClientVersion();
+  if (client !== undefined) kept.clientInfo = client as unknown as JsonObject;
+  const headers = context.http?.req?.headers;
+  if (headers !== undefined && keepHeaders.length > 0) kept.headers = keptHeaders(headers, keepHeaders);
+  return kept;
+}
+
+function keptHeaders(headers: Headers, names: readonly string[]): JsonObject {
+  const present = names.map((name) => [name.toLowerCase(), headers.get(name)] as const);
+  return Object.fromEntries(present.filter(([, value]) => value !== null));
+}
+
+/** `value` as a JSON object; `undefined` when it is none. */
+export function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}

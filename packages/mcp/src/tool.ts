@@ -1,0 +1,73 @@
+/** One tool of ours: declared once, run the same way by a direct call, by a task, and by whoever takes a task over. */
+import { directContext, type JsonObject, type Outcome, type ToolContext, type ToolDefinition } from "@claimcheck/core";
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { TaskSupport } from "./dialects/dialect.js";
+import type { AnyToolConfig, AnyToolHandler } from "./register-tool.js";
+import { describeIssues, type OutcomeRules, outcomeOf } from "./tool-outcome.js";
+
+export class Tool {
+  readonly name: string;
+  readonly taskSupport: TaskSupport;
+  readonly #config: AnyToolConfig;
+  readonly #handler: AnyToolHandler;
+  readonly #rules: OutcomeRules;
+
+  constructor(
+    name: string,
+    config: AnyToolConfig,
+    handler: AnyToolHandler,
+    rules: Pick<OutcomeRules, "maskErrors" | "logger">,
+  ) {
+    this.name = name;
+    this.taskSupport = config.execution?.taskSupport ?? "forbidden";
+    this.#config = config;
+    this.#handler = handler;
+    this.#rules = { ...rules, toolName: name, outputSchema: config.outputSchema };
+  }
+
+  get inputSchema(): StandardSchemaWithJSON | undefined {
+    return this.#config.inputSchema;
+  }
+
+  /** The tool as the runtime runs it. */
+  definition(): ToolDefinition {
+    const { recovery, maxRunMs, ttl, pollInterval, cancelGraceMs } = this.#config;
+    const definition: ToolDefinition = {
+      name: this.name,
+      handler: async (args, context) => this.#run(await this.#input(args, context), context),
+    };
+    if (recovery !== undefined) definition.recovery = recovery;
+    if (maxRunMs !== undefined) definition.maxRunMs = maxRunMs;
+    if (ttl !== undefined) definition.ttlMs = ttl;
+    if (pollInterval !== undefined) definition.pollIntervalMs = pollInterval;
+    if (cancelGraceMs !== undefined) definition.cancelGraceMs = cancelGraceMs;
+    return definition;
+  }
+
+  /** Runs a direct call to its end; `signal` is its caller's. */
+  async callDirectly(input: unknown, request: JsonObject, signal: AbortSignal): Promise<Outcome> {
+    const { context, cancelSource } = directContext(request, input);
+    const cancel = (): void => cancelSource.cancel();
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      return await this.#run(input, context);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      cancelSource.close();
+    }
+  }
+
+  #run(input: unknown, context: ToolContext): Promise<Outcome> {
+    return outcomeOf(() => this.#handler(input, context), this.#rules);
+  }
+
+  /** The arguments as their schema made them: handed over by the call, or made again where another process took the task over. */
+  async #input(args: JsonObject, { input }: ToolContext): Promise<unknown> {
+    if (input !== undefined) return input;
+    if (this.inputSchema === undefined) return {};
+    const checked = await this.inputSchema["~standard"].validate(args);
+    if (checked.issues === undefined) return checked.value;
+    throw new Error(`Invalid arguments for tool ${this.name}: ${describeIssues(checked.issues)}`);
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * What only the wire can do. The SDK hands a tool neither `params.task` nor a way to answer with a task, so the
+ * connected transport is decorated in place, with public members alone: a wrapper object would lose the classes and
+ * the session id by which the SDK's entries know their own transports.
+ */
+import type { JsonObject } from "@claimcheck/core";
+import type {
+  JSONRPCMessage,
+  JSONRPCRequest,
+  McpServer,
+  MessageExtraInfo,
+  RequestId,
+  Transport,
+} from "@modelcontextprotocol/server";
+import { Connection, type Response } from "./connection.js";
+
+/** What the binding does with what comes in. */
+export interface Inbound {
+  /** Looks at a request before the SDK does; `true` when it is answered and the SDK must not see it. */
+  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): boolean;
+}
+
+/** Decorates every transport that `server` connects to, whatever serves it, and tells of each new connection. */
+export function decorateConnections(
+  server: McpServer["server"],
+  inbound: Inbound,
+  onConnection: (connection: Connection) => void,
+): void {
+  const connect = server.connect.bind(server);
+  server.connect = async (transport) => {
+    decorateOnStart(transport, inbound, onConnection);
+    await connect(transport);
+  };
+}
+
+/**
+ * The SDK sets its handlers and then starts the transport, which may deliver what has been waiting at once: the
+ * moment between the two is the only one at which nothing is missed.
+ */
+function decorateOnStart(transport: Transport, inbound: Inbound, onConnection: (connection: Connection) => void): void {
+  const start = transport.start.bind(transport);
+  transport.start = async () => {
+    transport.start = start;
+    onConnection(decorate(transport, inbound));
+    await start();
+  };
+}
+
+function decorate(transport: Transport, inbound: Inbound): Connection {
+  const send = transport.send.bind(transport);
+  const connection = new Connection(send);
+  const { onmessage, onclose } = transport;
+  transport.onmessage = (message, extra) => {
+    if (!handled(message, extra, inbound, connection)) onmessage?.(message, extra);
+  };
+  transport.send = async (message, options) => {
+    if (!isResponse(message)) return send(message, options);
+    await send(connection.replace(message), options);
+    connection.sent(message.id);
+  };
+  transport.onclose = () => {
+    connection.close();
+    onclose?.();
+  };
+  return connection;
+}
+
+function handled(
+  message: JSONRPCMessage,
+  extra: MessageExtraInfo | undefined,
+  inbound: Inbound,
+  connection: Connection,
+): boolean {
+  if (!("method" in message)) return false;
+  if ("id" in message) return inbound.request(message, extra, connection);
+  // A request that creates a task is over when it is answered; what stops the task is tasks/cancel.
+  return message.method === "notifications/cancelled" && connection.intentOf(cancelledId(message.params)) !== undefined;
+}
+
+function cancelledId(params: unknown): RequestId {
+  return (params as JsonObject | undefined)?.requestId as RequestId;
+}
+
+function isResponse(message: JSONRPCMessage): message is JSONRPCMessage & Response {
+  return !("method" in message);
+}
