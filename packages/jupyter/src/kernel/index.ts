@@ -1,8 +1,43 @@
 /** Everything that the rest of the package uses to talk to Jupyter kernels. */
 
 export { type ServerAddress, serverAddress } from "./address.js";
+export {
+  type ConnectionEvent,
+  type ConnectionOptions,
+  type ConnectionState,
+  connectKernel,
+  type KernelConnection,
+} from "./connection.js";
 export { JupyterError, type JupyterErrorCode } from "./errors.js";
+export type {
+  AbortCause,
+  CodeError,
+  EndState,
+  ExecuteRequest,
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Incompleteness,
+  InputRequest,
+} from "./execution.js";
+export {
+  type InterruptLadder,
+  type InterruptOptions,
+  type InterruptReport,
+  interruptExecution,
+} from "./interrupt.js";
+export type { KernelChange } from "./kernel-watcher.js";
+export type { ReconnectOptions } from "./link.js";
 export { createMessage, type NewMessage, type Sender, statusOf } from "./messages.js";
+export {
+  type CancelReport,
+  KernelQueue,
+  QueuedRun,
+  type QueueOptions,
+  type RunListener,
+  type RunOptions,
+  type RunState,
+} from "./queue.js";
 export {
   type ContentsModel,
   JupyterRest,

@@ -1,0 +1,464 @@
+/**
+ * The connection of one client to one kernel: it outlives sockets and kernel processes, and every request made on it
+ * ends, whatever becomes of either.
+ *
+ * Requests are held back while there is nobody to send them to (no socket, or a kernel between two processes), and are
+ * told that they are lost when the process that had them is gone. After a reconnection a further request, queued behind
+ * them in the kernel, proves them over.
+ */
+import { randomUUID } from "node:crypto";
+import { type Clock, describeError, type Logger, stderrLogger, systemClock, type Timer } from "@claimcheck/core";
+import { JupyterError } from "./errors.js";
+import { type ExecuteRequest, Execution, type ExecutionListener } from "./execution.js";
+import { type KernelChange, KernelWatcher } from "./kernel-watcher.js";
+import { Link, type ReconnectOptions } from "./link.js";
+import { createMessage, type NewMessage, type Sender } from "./messages.js";
+import { ReplyRequest } from "./request.js";
+import type { JupyterRest } from "./rest.js";
+import { type LostCause, type Route, Routes } from "./routes.js";
+import type { SocketEnd } from "./socket.js";
+import { type KernelMessage, V1_SUBPROTOCOL } from "./wire.js";
+
+/** Whom to connect to, and how patiently. */
+export interface ConnectionOptions {
+  rest: JupyterRest;
+  kernelId: string;
+  /**
+   * Fixed for a client of a kernel: under the same one, a later connection gets the replies to what an earlier one
+   * asked. Two open connections must not share one: the server closes the older. Default: a random one.
+   */
+  sessionId?: string;
+  /** The sender's name in each header. Default: `claimcheck`. */
+  username?: string;
+  /** Offers no subprotocol, so that the server speaks the older JSON protocol. Default: false. */
+  legacyProtocol?: boolean;
+  reconnect?: ReconnectOptions;
+  /** How often the link is checked. Default: 5 s. A link that is silent for three times this long is dead. */
+  heartbeatMs?: number;
+  /** How long output that comes after a request's end is still handed to its listener. Default: 5 minutes. */
+  lateOutputMs?: number;
+  /** The first handshake waits for a kernel that is starting. Default: 75 s, a little more than the server waits. */
+  handshakeTimeoutMs?: number;
+  /** A larger message is lost, and with it the socket. Default: 512 MiB. */
+  maxPayloadBytes?: number;
+  clock?: Clock;
+  logger?: Logger;
+}
+
+/** What happens to a connection, beside the messages of its own requests. */
+export type ConnectionEvent =
+  /** The socket is gone; another is being opened. */
+  | { type: "reconnecting"; reason: string }
+  | { type: "reconnected" }
+  /** The kernel's process ended or was replaced. */
+  | { type: "kernel"; change: KernelChange }
+  /** Every message, also those of other clients. */
+  | { type: "message"; message: KernelMessage }
+  /** For good: by us, or with the error because nothing is left to connect to. */
+  | { type: "closed"; error: JupyterError | undefined };
+
+/** Where a connection stands. */
+export type ConnectionState = "open" | "reconnecting" | "closed";
+
+/** Long enough for a proxy's hiccup, short enough that nobody thinks the cell still runs. */
+const HALF_DONE_MS = 5_000;
+/** What was published before a shell reply can be this far behind it, on the other socket. */
+const IOPUB_LAG_MS = 1_000;
+/** A kernel that has not spoken this long after it went down is spoken to, if the server still has it. */
+const DOWN_MS = 30_000;
+/** For a new process to answer: imports from a cold disk. */
+const RESTART_LIMIT_MS = 60_000;
+
+const ENDINGS = {
+  restarting: { cause: "kernel_restarted", reason: "the kernel is being restarted" },
+  shutdown: { cause: "kernel_died", reason: "the kernel was shut down" },
+  died: { cause: "kernel_died", reason: "the kernel's process ended; the server starts a new one" },
+} as const;
+
+/** One connection; see {@link connectKernel}. */
+export class KernelConnection {
+  readonly kernelId: string;
+  readonly sessionId: string;
+  readonly #rest: JupyterRest;
+  readonly #sender: Sender;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #heartbeatMs: number;
+  readonly #lateOutputMs: number;
+  readonly #link: Link;
+  readonly #routes = new Routes();
+  /** Requests of the connection itself: nobody waits for the kernel on their account. */
+  readonly #ownRoutes = new Routes();
+  readonly #watcher = new KernelWatcher();
+  readonly #listeners = new Set<(event: ConnectionEvent) => void>();
+  #held: { route: Route; message: KernelMessage }[] = [];
+  #downSince: number | undefined;
+  #heardSinceBeat = false;
+  #lastEnd: SocketEnd | undefined;
+  #probeRequest: ReplyRequest | undefined;
+  #proof: ReplyRequest | undefined;
+  #timer: Timer | undefined;
+  #closed: { cause: LostCause; error: JupyterError | undefined } | undefined;
+
+  /** @internal */
+  constructor(options: ConnectionOptions) {
+    this.kernelId = options.kernelId;
+    this.sessionId = options.sessionId ?? randomUUID();
+    this.#rest = options.rest;
+    this.#sender = { sessionId: this.sessionId, username: options.username ?? "claimcheck" };
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? stderrLogger;
+    this.#heartbeatMs = options.heartbeatMs ?? 5_000;
+    this.#lateOutputMs = options.lateOutputMs ?? 5 * 60_000;
+    this.#link = this.#createLink(options);
+  }
+
+  get state(): ConnectionState {
+    if (this.#closed !== undefined) return "closed";
+    return this.#link.isUp ? "open" : "reconnecting";
+  }
+
+  /** @internal */
+  async open(): Promise<void> {
+    await this.#link.open();
+    this.#scheduleBeat();
+    // Its busy and idle tell us the session of the kernel's process, so that a later change of it is seen.
+    this.#sendNow({ channel: "control", type: "kernel_info_request" });
+  }
+
+  /**
+   * Runs code. Never throws: what goes wrong is how the execution ends.
+   *
+   * A failing cell does not make the kernel drop what is queued behind it: that may be somebody else's.
+   */
+  execute(request: ExecuteRequest, listener: ExecutionListener = {}): Execution {
+    const message = createMessage(this.#sender, executeMessage(request, listener));
+    const execution = new Execution({
+      request: message,
+      sessionId: this.sessionId,
+      clock: this.#clock,
+      listener,
+      reply: (question, value) => this.#answer(question, value),
+      onListenerError: (error) =>
+        this.#logger.error({ error: describeError(error) }, "a listener of a kernel request threw"),
+    });
+    this.#submit(execution, message);
+    return execution;
+  }
+
+  /**
+   * Sends a request that has one reply, and resolves with it.
+   * @throws JupyterError when the reply will never come
+   */
+  async request(message: NewMessage): Promise<KernelMessage> {
+    const full = createMessage(this.#sender, message);
+    const request = new ReplyRequest(full.header.msg_id);
+    this.#submit(request, full);
+    return await request.reply;
+  }
+
+  /**
+   * Asks the kernel something trivial on the shell channel. This wakes an event loop that has an interrupt to handle
+   * and does not know it (ipykernel's top-level `await`), and once answered it proves every earlier request over.
+   */
+  nudge(): void {
+    if (this.#canSend) this.#proveOver(this.#routes.pending);
+  }
+
+  /**
+   * Restarts the kernel and resolves once the new process answers. Requests under way end `kernel_restarted`.
+   * @throws JupyterError
+   */
+  async restart(): Promise<void> {
+    const underWay = this.#routes.pending;
+    this.#goDown();
+    try {
+      await this.#rest.restartKernel(this.kernelId);
+    } catch (error) {
+      await this.#comeUpIfThere();
+      throw error;
+    }
+    this.#routes.lose(underWay, "kernel_restarted", "the kernel was restarted", this.#clock.now());
+    if (this.#link.isUp) await this.#awaitNewProcess();
+    this.#comeUp();
+  }
+
+  /** Takes back an execution that has not been sent yet, because there was nobody to send it to; false if it was sent. */
+  withdraw(execution: Execution): boolean {
+    const held = this.#held.filter(({ route }) => route !== execution);
+    if (held.length === this.#held.length) return false;
+    this.#held = held;
+    execution.withdraw("cancelled", "it was cancelled before it was sent");
+    return true;
+  }
+
+  /** Calls `listener` with what happens from now on; the returned function ends that. */
+  subscribe(listener: (event: ConnectionEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Closes the connection; the kernel stays. Requests under way end `connection_lost`. */
+  async close(): Promise<void> {
+    this.#finish({ cause: "connection_lost", error: undefined }, "the connection was closed here");
+    await this.#link.close();
+  }
+
+  /** @internal Cuts the socket as a broken network would. */
+  dropSocket(): void {
+    this.#link.drop();
+  }
+
+  get #canSend(): boolean {
+    return this.#link.isUp && this.#downSince === undefined;
+  }
+
+  #createLink(options: ConnectionOptions): Link {
+    const socketOptions = {
+      address: options.rest.address,
+      kernelId: options.kernelId,
+      sessionId: this.sessionId,
+      subprotocols: options.legacyProtocol ? [] : [V1_SUBPROTOCOL],
+      handshakeTimeoutMs: options.handshakeTimeoutMs ?? 75_000,
+      maxPayloadBytes: options.maxPayloadBytes ?? 512 * 1024 * 1024,
+      clock: this.#clock,
+    };
+    return new Link(socketOptions, options.reconnect ?? {}, {
+      onMessage: (message) => this.#receive(message),
+      onMalformed: (error) => this.#logger.warn({ error: error.message }, "a kernel sent something unreadable"),
+      onDown: (end) => this.#onDown(end),
+      onUp: () => this.#onUp(),
+      onGivenUp: (error) => this.#onGivenUp(error),
+    });
+  }
+
+  #submit(route: Route, message: KernelMessage): void {
+    if (this.#closed !== undefined) {
+      route.withdraw(this.#closed.cause, this.#closed.error?.message ?? "the connection is closed");
+    } else if (this.#canSend) {
+      this.#routes.add(route);
+      this.#link.send(message);
+    } else {
+      this.#held.push({ route, message });
+    }
+  }
+
+  async #awaitNewProcess(): Promise<void> {
+    const { reply } = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    let timer: Timer | undefined;
+    const limit = new Promise<never>((_, reject) => {
+      const late = new JupyterError("server_error", `Kernel ${this.kernelId} was restarted, but does not answer.`);
+      timer = this.#clock.setTimer(() => reject(late), RESTART_LIMIT_MS);
+    });
+    try {
+      this.#watcher.accept(await Promise.race([reply, limit]));
+    } finally {
+      if (timer !== undefined) this.#clock.clearTimer(timer);
+    }
+  }
+
+  /** Sends past the requests that are held back. */
+  #sendNow(message: NewMessage): ReplyRequest {
+    const full = createMessage(this.#sender, message);
+    const request = new ReplyRequest(full.header.msg_id);
+    this.#ownRoutes.add(request);
+    this.#link.send(full);
+    return request;
+  }
+
+  #answer(question: KernelMessage, value: string): void {
+    if (!this.#link.isUp) return;
+    const reply = { channel: "stdin", type: "input_reply", content: { value }, parent: question } as const;
+    this.#link.send(createMessage(this.#sender, reply));
+  }
+
+  #receive(message: KernelMessage): void {
+    this.#heardSinceBeat = true;
+    const change = this.#watcher.observe(message);
+    if (change !== undefined) this.#onKernelChange(change);
+    const now = this.#clock.now();
+    if (!this.#routes.deliver(message, now)) this.#ownRoutes.deliver(message, now);
+    this.#emit({ type: "message", message });
+  }
+
+  #onKernelChange(change: KernelChange): void {
+    this.#emit({ type: "kernel", change });
+    if (change === "dead") this.#onGone("its process ended, and the server could not start a new one");
+    else if (change === "replaced") this.#onReplaced();
+    else this.#onEnding(change);
+  }
+
+  #onEnding(change: keyof typeof ENDINGS): void {
+    const { cause, reason } = ENDINGS[change];
+    this.#losePending(cause, reason);
+    this.#goDown();
+    if (change === "shutdown") void this.#checkKernel();
+  }
+
+  /** While it was down nothing was sent, so that what is under way is not the old process's. */
+  #onReplaced(): void {
+    if (this.#downSince === undefined) this.#losePending("kernel_restarted", "the kernel was restarted");
+    this.#comeUp();
+  }
+
+  #losePending(cause: LostCause, reason: string): void {
+    const now = this.#clock.now();
+    this.#routes.lose(this.#routes.pending, cause, reason, now);
+    this.#ownRoutes.lose(this.#ownRoutes.pending, cause, reason, now);
+  }
+
+  #goDown(): void {
+    this.#downSince ??= this.#clock.now();
+  }
+
+  #comeUp(): void {
+    this.#downSince = undefined;
+    this.#sendHeld();
+  }
+
+  async #comeUpIfThere(): Promise<void> {
+    if (await this.#checkKernel()) this.#comeUp();
+  }
+
+  #sendHeld(): void {
+    if (!this.#canSend) return;
+    const held = this.#held;
+    this.#held = [];
+    for (const { route, message } of held) this.#submit(route, message);
+  }
+
+  #onDown(end: SocketEnd): void {
+    this.#lastEnd = end;
+    this.#emit({ type: "reconnecting", reason: end.reason });
+  }
+
+  #onUp(): void {
+    const tooLarge = this.#lastEnd?.tooLarge ?? false;
+    const interrupted = this.#routes.pending;
+    for (const route of interrupted) route.noteReconnected(tooLarge);
+    if (interrupted.length > 0) this.#proveOver(interrupted);
+    this.#emit({ type: "reconnected" });
+    this.#sendHeld();
+  }
+
+  #onGivenUp(error: JupyterError): void {
+    if (error.code === "not_found") this.#onGone("the server has no such kernel any more", error);
+    else this.#finish({ cause: "connection_lost", error }, error.message);
+  }
+
+  #onGone(reason: string, cause?: JupyterError): void {
+    const error = cause ?? new JupyterError("not_found", `Kernel ${this.kernelId} is gone: ${reason}.`);
+    this.#finish({ cause: "kernel_died", error }, reason);
+    void this.#link.close();
+  }
+
+  /** Queues a request behind the given ones: its reply proves that the kernel has nothing more to say about them. */
+  #proveOver(routes: readonly Route[]): void {
+    const reason = `the kernel is done with it, but its answer was lost (${this.#lastEnd?.reason ?? "it never came"})`;
+    const settle = (): void => this.#routes.settleUnanswered(routes, reason, this.#clock.now());
+    this.#proof = this.#sendNow({ channel: "shell", type: "kernel_info_request" });
+    this.#proof.reply.then(
+      () => this.#clock.setTimer(settle, IOPUB_LAG_MS),
+      () => {},
+    );
+  }
+
+  #scheduleBeat(): void {
+    this.#timer = this.#clock.setTimer(() => this.#beat(), this.#heartbeatMs);
+  }
+
+  #beat(): void {
+    this.#scheduleBeat();
+    this.#link.beat(3 * this.#heartbeatMs);
+    const forgetBefore = this.#clock.now() - this.#lateOutputMs;
+    this.#routes.forget(forgetBefore);
+    this.#ownRoutes.forget(forgetBefore);
+    this.#checkHalfDone();
+    const waitsInSilence = this.#routes.hasPending && !this.#heardSinceBeat;
+    if (waitsInSilence || this.#downSince !== undefined) void this.#checkKernel();
+    this.#heardSinceBeat = false;
+  }
+
+  #checkHalfDone(): void {
+    const before = this.#clock.now() - HALF_DONE_MS;
+    const halfDone = this.#routes.pending.filter(({ halfDoneSince }) => (halfDoneSince ?? Infinity) < before);
+    const isProving = this.#proof?.isDone === false;
+    if (halfDone.length > 0 && this.#canSend && !isProving) this.#proveOver(halfDone);
+  }
+
+  /**
+   * Asks the server whether it still has the kernel: nothing else tells of one that was removed while it was stuck.
+   * Resolves with false if it has none, or cannot be asked.
+   */
+  async #checkKernel(): Promise<boolean> {
+    try {
+      const kernel = await this.#rest.getKernel(this.kernelId);
+      this.#probe(kernel.executionState);
+      return true;
+    } catch (error) {
+      if (JupyterError.is(error) && error.code === "not_found")
+        this.#onGone("the server has no such kernel any more", error);
+      return false;
+    }
+  }
+
+  /**
+   * Makes a process that may have been replaced unnoticed show its session. Not while the server calls it busy: a
+   * person's page would take our control traffic for the end of their cell.
+   */
+  #probe(executionState: string): void {
+    if (this.#closed !== undefined || !this.#link.isUp || executionState === "busy") return;
+    if (this.#probeRequest?.isDone !== false) {
+      this.#probeRequest = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    }
+    if (this.#downSince !== undefined && this.#clock.now() - this.#downSince > DOWN_MS) this.#comeUp();
+  }
+
+  #finish(closed: { cause: LostCause; error: JupyterError | undefined }, reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = closed;
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#losePending(closed.cause, reason);
+    const held = this.#held;
+    this.#held = [];
+    for (const { route } of held) route.withdraw(closed.cause, reason);
+    this.#emit({ type: "closed", error: closed.error });
+  }
+
+  #emit(event: ConnectionEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#logger.error({ error: describeError(error) }, "a listener of a kernel connection threw");
+      }
+    }
+  }
+}
+
+/**
+ * Opens a connection to a running kernel; resolves once the kernel can be spoken to.
+ * @throws JupyterError `unreachable`, `unauthorized`, `not_found` (no such kernel), ...
+ */
+export async function connectKernel(options: ConnectionOptions): Promise<KernelConnection> {
+  const connection = new KernelConnection(options);
+  await connection.open();
+  return connection;
+}
+
+function executeMessage(request: ExecuteRequest, listener: ExecutionListener): NewMessage {
+  return {
+    channel: "shell",
+    type: "execute_request",
+    content: {
+      code: request.code,
+      silent: request.silent ?? false,
+      store_history: request.storeHistory ?? !request.silent,
+      user_expressions: request.userExpressions ?? {},
+      allow_stdin: listener.onInput !== undefined,
+      stop_on_error: false,
+    },
+    ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+    ...(request.msgId === undefined ? {} : { msgId: request.msgId }),
+  };
+}

@@ -1,0 +1,369 @@
+/**
+ * One execute request from the moment it is sent until it has ended: what the kernel said about it, in order.
+ *
+ * A request is over when its reply *and* its idle status have come. They travel on different sockets and overtake each
+ * other, and outputs come between them.
+ */
+import type { Clock } from "@claimcheck/core";
+import { statusOf } from "./messages.js";
+import { isRateLimitNotice } from "./rate-limit.js";
+import type { LostCause, Route, WithdrawCause } from "./routes.js";
+import type { KernelMessage } from "./wire.js";
+
+/** What to run. */
+export interface ExecuteRequest {
+  code: string;
+  /** Whether the kernel counts the run and keeps it in its history. Default: true. */
+  storeHistory?: boolean;
+  /** Publishes nothing but status. Default: false. */
+  silent?: boolean;
+  /** Evaluated after the code; the values are in the reply. Default: none. */
+  userExpressions?: Record<string, string>;
+  /** The message's metadata, such as a cell id. Default: none. */
+  metadata?: Record<string, unknown>;
+  /** Default: a random one. */
+  msgId?: string;
+}
+
+/** A question of `input()` or `getpass()`. */
+export interface InputRequest {
+  prompt: string;
+  password: boolean;
+}
+
+/** Who follows a request. */
+export interface ExecutionListener {
+  /**
+   * Each iopub message of this request, in the order of arrival; notices of the server are not among them.
+   * @param late it came after the request had ended: a thread that the cell left behind still prints
+   */
+  onMessage?(message: KernelMessage, late: boolean): void;
+  /** The kernel has begun, or an outcome has been reached. */
+  onChange?(execution: Execution): void;
+  /**
+   * Answers a question of the code. Without it, questions fail at once inside the kernel. One that rejects leaves the
+   * code waiting until it is interrupted.
+   */
+  onInput?(request: InputRequest): Promise<string>;
+}
+
+/** Ways in which output may be missing although the request ended well. */
+export interface Incompleteness {
+  /** The server dropped messages beyond its rate limit. */
+  rateLimited: boolean;
+  /** The connection was lost in between; what the kernel said meanwhile may be lost. */
+  reconnected: boolean;
+  /** A message beyond the size limit was lost. */
+  tooLarge: boolean;
+  /** The kernel finished, but one of its two closing messages never came. */
+  unconfirmed: boolean;
+}
+
+/** An error that the code raised, as the kernel tells it. */
+export interface CodeError {
+  ename: string;
+  evalue: string;
+  /** With ANSI colours. */
+  traceback: string[];
+}
+
+/**
+ * Why a request never ran: it was `cancelled` before, an `earlier_failure` made the kernel or the queue drop it, or
+ * there was no kernel or connection left to run it.
+ */
+export type AbortCause = WithdrawCause | "earlier_failure";
+
+interface EndedExecution {
+  /** The kernel's number for this run; null if it gave none. */
+  executionCount: number | null;
+  /** Epoch milliseconds; null if the kernel was never seen to begin. */
+  startedAt: number | null;
+  endedAt: number;
+  /** An interrupt was sent while it ran, whether or not that ended it. */
+  interruptSent: boolean;
+  incomplete: Incompleteness;
+}
+
+/** How a request ended. */
+export type ExecutionEnd = EndedExecution &
+  (
+    | { state: "completed"; reply: Record<string, unknown> }
+    /** The code raised. */
+    | { state: "errored"; error: CodeError; reply: Record<string, unknown> }
+    /** The code raised because we interrupted it. */
+    | { state: "interrupted"; error: CodeError; reply: Record<string, unknown> }
+    /** It never ran, and may be sent again. */
+    | { state: "aborted"; cause: AbortCause; reason: string }
+    /** What it came to is unknown; `startedAt` says whether it had begun. */
+    | { state: "kernel_died" | "kernel_restarted" | "connection_lost"; reason: string }
+  );
+
+/** The name of a way to end. */
+export type EndState = ExecutionEnd["state"];
+
+/** What an execution needs from its connection. */
+export interface ExecutionContext {
+  request: KernelMessage;
+  sessionId: string;
+  clock: Clock;
+  listener: ExecutionListener;
+  /** Answers an `input_request`. */
+  reply(request: KernelMessage, value: string): void;
+  /** Reports what a listener threw. */
+  onListenerError(error: unknown): void;
+}
+
+const INTERRUPTED = { status: "error", ename: "KeyboardInterrupt", evalue: "", traceback: [] };
+
+/** One request under way. */
+export class Execution implements Route {
+  readonly msgId: string;
+  /** Resolves when the request has ended; never rejects. */
+  readonly ended: Promise<ExecutionEnd>;
+  /** Resolves when the kernel has begun with it, or when it has ended without. */
+  readonly begun: Promise<void>;
+  /** Resolves when the kernel is idle after it, or when it has ended without. */
+  readonly idle: Promise<void>;
+
+  readonly #context: ExecutionContext;
+  readonly #incomplete: Incompleteness = {
+    rateLimited: false,
+    reconnected: false,
+    tooLarge: false,
+    unconfirmed: false,
+  };
+  readonly #settleEnded: (end: ExecutionEnd) => void;
+  readonly #settleBegun: () => void;
+  readonly #settleIdle: () => void;
+  #startedAt: number | null = null;
+  #inputSeen = false;
+  #idleSeen = false;
+  #reply: Record<string, unknown> | undefined;
+  #halfDoneSince: number | undefined;
+  #error: Record<string, unknown> | undefined;
+  #executionCount: number | null = null;
+  #interruptSent = false;
+  #end: ExecutionEnd | undefined;
+
+  constructor(context: ExecutionContext) {
+    this.#context = context;
+    this.msgId = context.request.header.msg_id;
+    [this.ended, this.#settleEnded] = signal<ExecutionEnd>();
+    [this.begun, this.#settleBegun] = signal();
+    [this.idle, this.#settleIdle] = signal();
+  }
+
+  /** Whether the kernel was seen to begin with this very request and not yet to be done: the only time to interrupt. */
+  get isRunning(): boolean {
+    return this.#startedAt !== null && !this.#idleSeen && this.#end === undefined;
+  }
+
+  /** Whether the kernel has said that it is done with it. */
+  get idleSeen(): boolean {
+    return this.#idleSeen;
+  }
+
+  get isDone(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** How it ended; undefined while it is under way. */
+  get end(): ExecutionEnd | undefined {
+    return this.#end;
+  }
+
+  /** When the kernel began; epoch milliseconds, null before. */
+  get startedAt(): number | null {
+    return this.#startedAt;
+  }
+
+  /** Notes that an interrupt is about to be sent on behalf of this request. */
+  noteInterrupt(): void {
+    this.#interruptSent = true;
+  }
+
+  receive(message: KernelMessage): void {
+    if (message.channel === "iopub") this.#receiveIopub(message);
+    else if (this.isDone) return;
+    else if (message.header.msg_type === "input_request") this.#answer(message);
+    else if (message.header.msg_type === "execute_reply") this.#receiveReply(message);
+  }
+
+  lose(cause: LostCause, reason: string): void {
+    this.#finish({ ...this.#facts(), state: cause, reason });
+  }
+
+  withdraw(cause: AbortCause, reason: string): void {
+    this.#finish({ ...this.#facts(), state: "aborted", cause, reason });
+  }
+
+  noteReconnected(tooLarge: boolean): void {
+    this.#incomplete.reconnected = true;
+    if (tooLarge) this.#incomplete.tooLarge = true;
+  }
+
+  get halfDoneSince(): number | undefined {
+    return this.isDone ? undefined : this.#halfDoneSince;
+  }
+
+  settleUnanswered(reason: string): void {
+    // An interrupt that lands between the code's end and its reply takes the reply with it.
+    const interrupted = this.#idleSeen && this.#interruptSent ? (this.#error ?? INTERRUPTED) : undefined;
+    const reply = this.#reply ?? interrupted;
+    this.#incomplete.unconfirmed = true;
+    if (reply === undefined) this.lose("connection_lost", reason);
+    else this.#finishWithReply(reply);
+  }
+
+  #receiveIopub(message: KernelMessage): void {
+    if (isRateLimitNotice(message, this.#context.sessionId)) {
+      this.#incomplete.rateLimited = true;
+      return;
+    }
+    const late = this.isDone;
+    if (!late) this.#note(message);
+    this.#tell(() => this.#context.listener.onMessage?.(message, late));
+    if (!late) this.#finishIfOver();
+  }
+
+  #note(message: KernelMessage): void {
+    const status = statusOf(message);
+    if (status === "busy") this.#begin();
+    if (status === "idle") this.#becomeIdle();
+    if (message.header.msg_type === "execute_input") {
+      this.#begin();
+      this.#inputSeen = true;
+      this.#noteCount(message.content.execution_count);
+    }
+    if (message.header.msg_type === "error") this.#error = message.content;
+  }
+
+  #begin(): void {
+    if (this.#startedAt !== null) return;
+    this.#startedAt = this.#context.clock.now();
+    this.#settleBegun();
+    this.#tell(() => this.#context.listener.onChange?.(this));
+  }
+
+  #becomeIdle(): void {
+    this.#idleSeen = true;
+    this.#halfDoneSince ??= this.#context.clock.now();
+    this.#settleIdle();
+  }
+
+  #noteCount(count: unknown): void {
+    if (typeof count === "number") this.#executionCount = count;
+  }
+
+  #receiveReply(message: KernelMessage): void {
+    this.#reply = message.content;
+    this.#halfDoneSince ??= this.#context.clock.now();
+    this.#noteCount(message.content.execution_count);
+    this.#finishIfOver();
+  }
+
+  #finishIfOver(): void {
+    if (this.#reply !== undefined && this.#idleSeen) this.#finishWithReply(this.#reply);
+  }
+
+  #finishWithReply(reply: Record<string, unknown>): void {
+    // Busy alone does not show that it ran: a kernel is busy with skipping a request too.
+    const skipped = isAborted(reply) && !this.#inputSeen;
+    if (reply.status === "ok") this.#finish({ ...this.#facts(), state: "completed", reply });
+    else if (skipped) this.withdraw("earlier_failure", "the kernel dropped it unrun: a cell before it failed");
+    else this.#finishWithError(reply);
+  }
+
+  #finishWithError(reply: Record<string, unknown>): void {
+    const error = codeError(reply, this.#error);
+    const interrupted = this.#interruptSent && (isAborted(reply) || isInterruption(error));
+    this.#finish({ ...this.#facts(), state: interrupted ? "interrupted" : "errored", error, reply });
+  }
+
+  #facts(): EndedExecution {
+    return {
+      executionCount: this.#executionCount,
+      startedAt: this.#startedAt,
+      endedAt: this.#context.clock.now(),
+      interruptSent: this.#interruptSent,
+      incomplete: this.#incomplete,
+    };
+  }
+
+  #finish(end: ExecutionEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#settleBegun();
+    this.#settleIdle();
+    this.#settleEnded(end);
+    this.#tell(() => this.#context.listener.onChange?.(this));
+  }
+
+  #answer(request: KernelMessage): void {
+    const { onInput } = this.#context.listener;
+    if (onInput === undefined) return;
+    const { prompt, password } = request.content;
+    const question = { prompt: typeof prompt === "string" ? prompt : "", password: password === true };
+    Promise.resolve()
+      .then(() => onInput.call(this.#context.listener, question))
+      .then((value) => {
+        if (!this.isDone) this.#context.reply(request, value);
+      })
+      .catch(this.#context.onListenerError);
+  }
+
+  /** A listener that throws must not cost anybody a message. */
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#context.onListenerError(error);
+    }
+  }
+}
+
+/** The reply carries the error as well: iopub's copy may have been dropped by a rate limit. */
+function codeError(reply: Record<string, unknown>, published: Record<string, unknown> | undefined): CodeError {
+  const source = typeof reply.ename === "string" ? reply : (published ?? reply);
+  const { ename, evalue, traceback } = source;
+  return {
+    ename: typeof ename === "string" ? ename : "",
+    evalue: typeof evalue === "string" ? evalue : "",
+    traceback: Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string") : [],
+  };
+}
+
+/** `abort` is what the messaging specification called it before version 5.1; some kernels still do. */
+function isAborted(reply: Record<string, unknown>): boolean {
+  return reply.status === "aborted" || reply.status === "abort";
+}
+
+/**
+ * Whether an error is what an interrupt looks like: KeyboardInterrupt, InterruptException, and CancelledError of a
+ * top-level `await`. Another error that comes after an interrupt is the code's own.
+ */
+function isInterruption(error: CodeError): boolean {
+  return error.ename === "" || /interrupt|cancell?ed/i.test(error.ename);
+}
+
+function signal<T = void>(): [Promise<T>, (value: T) => void] {
+  let settle: (value: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve;
+  });
+  return [promise, settle];
+}
+
+/** The end of a request that was never sent to a kernel. */
+export function neverRan(endedAt: number, cause: AbortCause, reason: string): ExecutionEnd {
+  return {
+    state: "aborted",
+    cause,
+    reason,
+    executionCount: null,
+    startedAt: null,
+    endedAt,
+    interruptSent: false,
+    incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false },
+  };
+}

@@ -1,0 +1,89 @@
+/** Kernels for live tests: each test has its own, and gives it back. */
+import { onTestFinished } from "vitest";
+import type { JupyterService } from "../../../../test/services/jupyter.js";
+import {
+  type ConnectionOptions,
+  connectKernel,
+  type ExecuteRequest,
+  type Execution,
+  type ExecutionEnd,
+  JupyterRest,
+  type KernelConnection,
+  type KernelMessage,
+  serverAddress,
+} from "../../src/kernel/index.js";
+
+/** A running kernel and one connection to it. */
+export interface LiveKernel {
+  rest: JupyterRest;
+  kernelId: string;
+  connection: KernelConnection;
+}
+
+export function restOf(service: JupyterService): JupyterRest {
+  return new JupyterRest(serverAddress(service.url, service.token));
+}
+
+/** Starts a kernel that is deleted, with its connections, when the test is over. */
+export async function startKernel(
+  service: JupyterService,
+  options: Partial<ConnectionOptions> = {},
+): Promise<LiveKernel> {
+  const rest = restOf(service);
+  const { id: kernelId } = await rest.startKernel();
+  onTestFinished(() => rest.deleteKernel(kernelId).catch(() => {}));
+  return { rest, kernelId, connection: await connect(rest, kernelId, options) };
+}
+
+/** A further connection, closed when the test is over. */
+export async function connect(
+  rest: JupyterRest,
+  kernelId: string,
+  options: Partial<ConnectionOptions> = {},
+): Promise<KernelConnection> {
+  const connection = await connectKernel({ rest, kernelId, ...options });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** What one run published and how it ended. */
+export interface Ran {
+  execution: Execution;
+  end: ExecutionEnd;
+  messages: KernelMessage[];
+  /** The text of its stdout stream. */
+  stdout: string;
+}
+
+/** Runs code to its end. */
+export async function run(connection: KernelConnection, request: string | ExecuteRequest): Promise<Ran> {
+  const messages: KernelMessage[] = [];
+  const full = typeof request === "string" ? { code: request } : request;
+  const execution = connection.execute(full, { onMessage: (message) => void messages.push(message) });
+  const end = await execution.ended;
+  return { execution, end, messages, stdout: streamText(messages, "stdout") };
+}
+
+/** The text of one stream among messages. */
+export function streamText(messages: readonly KernelMessage[], name: string): string {
+  return messages
+    .filter((message) => message.header.msg_type === "stream" && message.content.name === name)
+    .map((message) => String(message.content.text))
+    .join("");
+}
+
+/** The content of the messages of one type. */
+export function contents(messages: readonly KernelMessage[], type: string): Record<string, unknown>[] {
+  return messages.filter(({ header }) => header.msg_type === type).map(({ content }) => content);
+}
+
+/** Starts code and resolves once the kernel is seen to run it. */
+export async function begin(
+  connection: KernelConnection,
+  code: string,
+  messages: KernelMessage[] = [],
+): Promise<Execution> {
+  const execution = connection.execute({ code }, { onMessage: (message) => void messages.push(message) });
+  await execution.begun;
+  return execution;
+}
