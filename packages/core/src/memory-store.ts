@@ -1,6 +1,6 @@
 /**
  * Tasks in this process: the library's default. Creating, reading and changing a task cost the same however many
- * are retained. Records are replaced, never changed in place; payloads are frozen copies that nobody else holds.
+ * are retained. Records are replaced, never changed in place; they are frozen copies that nobody can change.
  */
 import type { Clock } from "./clock.js";
 import { systemClock } from "./clock.js";
@@ -45,7 +45,7 @@ export class MemoryStore implements TaskStore {
     if (holder !== undefined && !isExpired(holder.record, this.#clock.now())) return holder.record;
     if (this.#entries.has(record.taskId)) throw new Error(`Task id ${record.taskId} is taken.`);
     const { taskId, createdAt } = record;
-    const entry: Entry = { taskId, createdAt, removed: false, record: detachPayloads(record), expiresAt: 0 };
+    const entry: Entry = { taskId, createdAt, removed: false, record: Object.freeze(detach(record)), expiresAt: 0 };
     this.#entries.set(taskId, entry);
     index.order.add(entry);
     this.#everybody.add(entry);
@@ -76,7 +76,7 @@ export class MemoryStore implements TaskStore {
     const entry = this.#live(this.#entries.get(taskId));
     if (entry === undefined) return null;
     if (entry.record.version !== expectedVersion) return "conflict";
-    entry.record = applyChanges(entry.record, detachPayloads(changes));
+    entry.record = Object.freeze(applyChanges(entry.record, detach(changes)));
     this.#noteExpiry(entry);
     return entry.record;
   }
@@ -134,20 +134,13 @@ export class MemoryStore implements TaskStore {
   }
 }
 
-const PAYLOADS = ["arguments", "request", "outcome", "partialOutput", "questions", "checkpoint"] as const;
-
-/** `value` with its payloads copied and frozen. */
-function detachPayloads<T extends object>(value: T): T {
+/** `value` with its members copied and frozen, so that nobody who passed or got one can change what is stored. */
+function detach<T extends object>(value: T): T {
   const detached = { ...value } as Record<string, unknown>;
-  for (const payload of PAYLOADS) {
-    if (detached[payload] !== undefined) detached[payload] = detach(detached[payload]);
+  for (const [name, member] of Object.entries(detached)) {
+    if (typeof member === "object" && member !== null) detached[name] = deepFreeze(JSON.parse(JSON.stringify(member)));
   }
   return detached as T;
-}
-
-function detach(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  return deepFreeze(JSON.parse(JSON.stringify(value)));
 }
 
 function deepFreeze<T extends object>(value: T): T {
