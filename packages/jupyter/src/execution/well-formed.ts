@@ -3,11 +3,9 @@
  * a notebook with one in it.
  */
 
-const LONE_SURROGATE = /\p{Surrogate}/gu;
-
 /** @see the file comment */
 export function wellFormed(text: string): string {
-  return text.replace(LONE_SURROGATE, "\ufffd");
+  return text.toWellFormed();
 }
 
 /** The same JSON value, its strings and member names well formed. */

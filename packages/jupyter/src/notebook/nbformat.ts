@@ -1,5 +1,5 @@
 /**
- * The parts of the notebook format 4.5 that we write, as types.
+ * The notebook format 4, as types, as far as we read and write it.
  *
  * @see https://nbformat.readthedocs.io/en/latest/format_description.html
  */
@@ -40,6 +40,34 @@ export interface ErrorOutput {
 
 /** One output of a code cell. */
 export type CellOutput = StreamOutput | DisplayDataOutput | ExecuteResultOutput | ErrorOutput;
+
+interface CellBase {
+  /** From 4.5 on; the server makes one up where it is missing. */
+  id?: string;
+  source: MultilineString;
+  metadata: Record<string, unknown>;
+}
+
+export interface CodeCell extends CellBase {
+  cell_type: "code";
+  outputs: CellOutput[];
+  /** Null when the cell has not been run. */
+  execution_count: number | null;
+}
+
+export interface TextCell extends CellBase {
+  cell_type: "markdown" | "raw";
+}
+
+export type Cell = CodeCell | TextCell;
+
+/** A notebook of format 4.x. Members that we do not know are kept as they are. */
+export interface Notebook {
+  nbformat: 4;
+  nbformat_minor: number;
+  metadata: Record<string, unknown>;
+  cells: Cell[];
+}
 
 /** Whether a bundle may hold any JSON under this media type, and not only text. */
 export function isJsonMimeType(mimeType: string): boolean {

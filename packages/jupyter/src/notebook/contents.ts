@@ -1,0 +1,192 @@
+/**
+ * Notebooks through the server's contents API.
+ *
+ * The server takes whatever is sent, whatever it had meanwhile, so conflicts are found here: the file's revision is looked
+ * at just before it is written, and on a change the edit is made again on what is there now. Between that look and the
+ * write lies a moment in which another writer's change can still be lost; nothing in the API closes it.
+ */
+import type { ContentsModel, JupyterRest } from "../kernel/index.js";
+import { JupyterError } from "../kernel/index.js";
+import { type IdRepair, repairIds } from "./cell-ids.js";
+import { type RunRecord, setRun } from "./edit.js";
+import { NotebookError } from "./errors.js";
+import { type CellKey, findAgain } from "./find-cell.js";
+import type { Notebook } from "./nbformat.js";
+import { parseNotebook, problemsOf } from "./validate.js";
+
+/** The part of the REST client that notebooks need. */
+export type ContentsApi = Pick<JupyterRest, "getContents" | "putContents">;
+
+/** What the server had before the edit, and whether it knew it to be invalid. */
+interface NotebookFile {
+  notebook: Notebook;
+  revision: Revision;
+  message: string | null;
+}
+
+interface Revision {
+  hash: string | null;
+  lastModified: string;
+}
+
+/** A write that has landed. */
+export interface NotebookUpdate {
+  /** As it was sent. */
+  notebook: Notebook;
+  /** Cells whose ids had to be changed for the notebook to be valid: say so, since a caller may hold the old ones. */
+  repairs: IdRepair[];
+  /** What was wrong with the notebook before, and still is. */
+  warnings: string[];
+}
+
+/** Whether a run's outputs are in the notebook; if not, only the run has them. */
+export type SaveOutcome =
+  /** `id` is the cell's id now: another one than before where the file had none, or had it twice. */
+  | { saved: true; index: number; id: string | undefined; update: NotebookUpdate }
+  | { saved: false; reason: "cell_deleted" | "cell_not_code" | "notebook_deleted"; message: string };
+
+/** An edit is made anew this often before a file that changes all the time is given up. */
+const MAX_ATTEMPTS = 5;
+
+/** Reads and edits notebooks. Edits of one path are made one after the other, and a read sees every edit begun before it. */
+export class NotebookFiles {
+  readonly #api: ContentsApi;
+  /** The end of each path's last edit. */
+  readonly #edits = new Map<string, Promise<unknown>>();
+
+  constructor(api: ContentsApi) {
+    this.#api = api;
+  }
+
+  /** @throws JupyterError, NotebookError `not_a_notebook` or `unsupported_format` */
+  async read(path: string): Promise<Notebook> {
+    const { notebook } = await this.#inTurn(path, () => this.#get(path));
+    return notebook;
+  }
+
+  /**
+   * Applies `edit` to the notebook and writes it. `edit` is called again on the newer notebook when somebody else wrote
+   * meanwhile, so it has to find its cell by id. When it throws, or answers the notebook it was given, nothing is written.
+   *
+   * @throws JupyterError, NotebookError, and whatever `edit` throws
+   */
+  async update(path: string, edit: (notebook: Notebook) => Notebook): Promise<NotebookUpdate> {
+    return await this.#inTurn(path, () => this.#update(path, edit));
+  }
+
+  /** Puts a run's outputs into its cell, wherever that is by now. That it is gone is an answer and no error. */
+  async saveRun(path: string, key: CellKey, run: RunRecord): Promise<SaveOutcome> {
+    let index = key.index;
+    try {
+      const update = await this.update(path, (notebook) => {
+        index = indexForRun(notebook, key);
+        return setRun(notebook, index, run);
+      });
+      return { saved: true, index, id: update.notebook.cells[index]?.id, update };
+    } catch (error) {
+      const outcome = unsaved(error, path);
+      if (outcome) return outcome;
+      throw error;
+    }
+  }
+
+  async #update(path: string, edit: (notebook: Notebook) => Notebook): Promise<NotebookUpdate> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const file = await this.#get(path);
+      const edited = edit(file.notebook);
+      const warnings = problemsOf(file.notebook);
+      if (edited === file.notebook) return { notebook: edited, repairs: [], warnings };
+      const { notebook, repairs } = repairIds(edited);
+      refuseNewProblems(warnings, problemsOf(notebook));
+      if (!(await this.#isCurrent(path, file.revision))) continue;
+      await this.#put(path, notebook, file);
+      return { notebook, repairs, warnings };
+    }
+    throw new NotebookError(
+      "conflict",
+      `${path} was changed by others ${MAX_ATTEMPTS} times while it was being edited. Nothing was written; try again.`,
+    );
+  }
+
+  async #get(path: string): Promise<NotebookFile> {
+    const model = await this.#api.getContents(path, { hash: true });
+    if (model.type !== "notebook") {
+      throw new NotebookError(
+        "not_a_notebook",
+        `${path} is a ${model.type} and no notebook: a notebook's name ends in .ipynb.`,
+      );
+    }
+    return { notebook: parseNotebook(model.content), revision: revisionOf(model), message: model.message };
+  }
+
+  async #isCurrent(path: string, { hash, lastModified }: Revision): Promise<boolean> {
+    const now = await this.#api.getContents(path, { content: false, hash: true });
+    return hash !== null && now.hash !== null ? hash === now.hash : lastModified === now.lastModified;
+  }
+
+  /** The server saves an invalid notebook all the same and says so in a message. */
+  async #put(path: string, notebook: Notebook, before: NotebookFile): Promise<void> {
+    const { message } = await this.#api.putContents(path, { type: "notebook", format: "json", content: notebook });
+    if (message === null || before.message !== null) return;
+    throw new NotebookError(
+      "saved_invalid",
+      `The server has saved ${path} and finds it invalid: ${message.split("\n", 1)[0]}`,
+    );
+  }
+
+  async #inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+    const key = path.replace(/^\/+/, "");
+    const before = this.#edits.get(key) ?? Promise.resolve();
+    const result = before.then(work, work);
+    this.#edits.set(key, result);
+    try {
+      return await result;
+    } finally {
+      if (this.#edits.get(key) === result) this.#edits.delete(key);
+    }
+  }
+}
+
+function revisionOf({ hash, lastModified }: ContentsModel): Revision {
+  return { hash, lastModified };
+}
+
+function refuseNewProblems(before: readonly string[], after: readonly string[]): void {
+  const added = after.filter((problem) => !before.includes(problem));
+  if (added.length === 0) return;
+  throw new NotebookError(
+    "would_be_invalid",
+    `The edit would make the notebook invalid, so nothing was written: ${added.join("; ")}.`,
+  );
+}
+
+function indexForRun(notebook: Notebook, key: CellKey): number {
+  const found = findAgain(notebook, key);
+  if (found) return found.index;
+  const name = key.id === undefined ? `with index ${key.index}` : JSON.stringify(key.id);
+  throw new NotebookError(
+    "cell_not_found",
+    `The cell ${name} was deleted while it ran. Its outputs are in this result only.`,
+  );
+}
+
+function unsaved(error: unknown, path: string): SaveOutcome | undefined {
+  if (NotebookError.is(error) && error.code === "cell_not_found") {
+    return { saved: false, reason: "cell_deleted", message: error.message };
+  }
+  if (NotebookError.is(error) && error.code === "not_code") {
+    return {
+      saved: false,
+      reason: "cell_not_code",
+      message: `The cell is no code cell any more. Its outputs are in this result only.`,
+    };
+  }
+  if (JupyterError.is(error) && error.code === "not_found") {
+    return {
+      saved: false,
+      reason: "notebook_deleted",
+      message: `${path} was deleted or moved while its cell ran. The outputs are in this result only.`,
+    };
+  }
+  return undefined;
+}
