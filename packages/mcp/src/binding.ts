@@ -81,23 +81,23 @@ export class Binding {
 
   // --- what comes in ---------------------------------------------------------------------------------------------
 
-  /** Decides a `tools/call`; `true` when it was refused here. The rest, and what is malformed, is the SDK's. */
-  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): boolean {
-    if (request.method !== "tools/call") return false;
+  /** Decides a `tools/call`; `null` when it was refused here. The rest, and what is malformed, is the SDK's. */
+  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null {
+    if (request.method !== "tools/call") return request;
     const params = asObject(request.params);
     const call = params === undefined ? undefined : this.#callOf(params);
-    if (params === undefined || call === undefined) return false;
+    if (params === undefined || call === undefined) return request;
     const declaration = declarationOf(asObject(params._meta), this.server);
     const dialect = chooseDialect({ ...declaration, contract: this.shared.contract });
     const decided = this.#decide(call, dialect, params, extra);
     if (decided.kind === "refuse") {
       void connection.reply(request.id, { fault: decided.fault }).catch(() => {});
-      return true;
+      return null;
     }
     if (decided.kind === "task" && dialect !== null) {
       connection.expect(request.id, intentOf(params, dialect, declaration, decided.ttl));
     }
-    return false;
+    return withoutTask(request, params);
   }
 
   /** The call as far as tasks are concerned; `undefined` when there is no such tool, which is the SDK's to say. */
@@ -146,7 +146,8 @@ export class Binding {
       case "threw":
         return thrownResult(outcome.message);
       case "protocol_error":
-        connection.answer(context.mcpReq.id, { raised: outcome.error });
+        // To a caller that has cancelled nothing is sent, and an answer kept for the id would be a later request's.
+        if (!context.mcpReq.signal.aborted) connection.answer(context.mcpReq.id, { raised: outcome.error });
         return PLACEHOLDER;
     }
   }
@@ -209,6 +210,13 @@ export class Binding {
     this.shared.logger.error({ error: describeError(error) }, "a tasks request failed");
     return INTERNAL_FAULT;
   }
+}
+
+/** The SDK's schema for `task` refuses what the protocol allows, a ttl of null for one, and nothing behind it reads it. */
+function withoutTask(request: JSONRPCRequest, params: JsonObject): JSONRPCRequest {
+  if (!("task" in params)) return request;
+  const { task, ...rest } = params;
+  return { ...request, params: rest };
 }
 
 function intentOf(

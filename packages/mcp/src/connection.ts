@@ -40,12 +40,9 @@ export class Connection {
     return this.#closed;
   }
 
+  /** Nothing more goes out. The intents stay: a call on its way through the SDK must still become the task that was asked for. */
   close(): void {
     this.#closed = true;
-    this.#intents.clear();
-    this.#answers.clear();
-    this.#answered.clear();
-    this.#waits.clear();
   }
 
   expect(id: RequestId, intent: TaskIntent): void {

@@ -1,4 +1,6 @@
 // What this package promises. Adding a line here is a decision.
+export type { CancelToken, TaskHandle, ToolContext } from "@claimcheck/core";
+export { recordOutput, registerInterrupt } from "@claimcheck/core";
 export type { Contract } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
 export type { Ownership, Principal } from "./owner.js";

@@ -16,8 +16,8 @@ import { Connection, type Response } from "./connection.js";
 
 /** What the binding does with what comes in. */
 export interface Inbound {
-  /** Looks at a request before the SDK does; `true` when it is answered and the SDK must not see it. */
-  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): boolean;
+  /** Looks at a request before the SDK does; answers what the SDK is to see of it, `null` when it is answered already. */
+  request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null;
 }
 
 /** Decorates every transport that `server` connects to, whatever serves it, and tells of each new connection. */
@@ -51,7 +51,8 @@ function decorate(transport: Transport, inbound: Inbound): Connection {
   const connection = new Connection(send);
   const { onmessage, onclose } = transport;
   transport.onmessage = (message, extra) => {
-    if (!handled(message, extra, inbound, connection)) onmessage?.(message, extra);
+    const passed = passedOn(message, extra, inbound, connection);
+    if (passed !== null) onmessage?.(passed, extra);
   };
   transport.send = async (message, options) => {
     if (!isResponse(message)) return send(message, options);
@@ -65,16 +66,19 @@ function decorate(transport: Transport, inbound: Inbound): Connection {
   return connection;
 }
 
-function handled(
+/** What the SDK is to see of `message`; `null` for nothing. */
+function passedOn(
   message: JSONRPCMessage,
   extra: MessageExtraInfo | undefined,
   inbound: Inbound,
   connection: Connection,
-): boolean {
-  if (!("method" in message)) return false;
+): JSONRPCMessage | null {
+  if (!("method" in message)) return message;
   if ("id" in message) return inbound.request(message, extra, connection);
   // A request that creates a task is over when it is answered; what stops the task is tasks/cancel.
-  return message.method === "notifications/cancelled" && connection.intentOf(cancelledId(message.params)) !== undefined;
+  const isOfCreation =
+    message.method === "notifications/cancelled" && connection.intentOf(cancelledId(message.params)) !== undefined;
+  return isOfCreation ? null : message;
 }
 
 function cancelledId(params: unknown): RequestId {

@@ -1,0 +1,29 @@
+/** Tasks with tools for one test, and clients of them; everything is closed when the test ends. */
+import type { McpServer } from "@modelcontextprotocol/server";
+import { onTestFinished } from "vitest";
+import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
+import { connectInMemory, type Declares, type RawClient } from "./raw-client.js";
+
+/** Says nothing. */
+export const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface Scene {
+  tasks: Tasks;
+  /** Another client of the same tasks. */
+  connect(declares?: Declares | "none"): Promise<RawClient>;
+}
+
+export function scene(register: (tasks: Tasks, server: McpServer) => void, options: TasksOptions = {}): Scene {
+  const tasks = createTasks({ logger: silent, ...options });
+  onTestFinished(() => tasks.close());
+  return {
+    tasks,
+    connect: async (declares) => {
+      const client = await connectInMemory(tasks, (server) => register(tasks, server), declares);
+      onTestFinished(() => client.close());
+      return client;
+    },
+  };
+}
+
+export const OPTIONAL = { execution: { taskSupport: "optional" } } as const;
