@@ -329,16 +329,17 @@ export class KernelConnection {
 
   #onDown(end: SocketEnd): void {
     this.#lastEnd = end;
+    // Now and not when the link is back: the end of a run can be replayed in the very tick in which it is.
+    for (const route of this.#routes.pending) route.noteGap(end.tooLarge);
     this.#emit({ type: "reconnecting", reason: end.reason });
   }
 
   #onUp(): void {
-    const tooLarge = this.#lastEnd?.tooLarge ?? false;
-    const interrupted = this.#routes.pending;
-    for (const route of interrupted) route.noteReconnected(tooLarge);
-    if (interrupted.length > 0) this.#proveOver(interrupted);
+    this.#ownRoutes.lose(this.#ownRoutes.pending, "connection_lost", "the socket was lost", this.#clock.now());
+    if (this.#routes.hasPending) this.#proveOver(this.#routes.pending, this.#lastEnd?.reason);
     this.#emit({ type: "reconnected" });
-    this.#sendHeld();
+    if (this.#downSince === undefined) this.#sendHeld();
+    else this.#probeDown(this.#downSince);
   }
 
   #onGivenUp(error: JupyterError): void {
@@ -353,8 +354,8 @@ export class KernelConnection {
   }
 
   /** Queues a request behind the given ones: its reply proves that the kernel has nothing more to say about them. */
-  #proveOver(routes: readonly Route[]): void {
-    const reason = `the kernel is done with it, but its answer was lost (${this.#lastEnd?.reason ?? "it never came"})`;
+  #proveOver(routes: readonly Route[], why = "it never came"): void {
+    const reason = `the kernel is done with it, but its answer was lost (${why})`;
     const settle = (): void => this.#routes.settleUnanswered(routes, reason, this.#clock.now());
     this.#proof = this.#sendNow({ channel: "shell", type: "kernel_info_request" });
     this.#proof.reply.then(
@@ -403,15 +404,35 @@ export class KernelConnection {
   }
 
   /**
-   * Makes a process that may have been replaced unnoticed show its session. Not while the server calls it busy: a
-   * person's page would take our control traffic for the end of their cell.
+   * Makes a process that may have been replaced unnoticed show its session. Not while the server calls it busy with
+   * what is under way: a person's page would take our control traffic for the end of their cell.
    */
   #probe(executionState: string): void {
-    if (this.#closed !== undefined || !this.#link.isUp || executionState === "busy") return;
-    if (this.#probeRequest?.isDone !== false) {
-      this.#probeRequest = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    if (this.#closed !== undefined || !this.#link.isUp) return;
+    if (this.#downSince !== undefined) this.#probeDown(this.#downSince);
+    else if (executionState !== "busy" && this.#probeRequest?.isDone !== false) this.#sendProbe();
+  }
+
+  /**
+   * Again and again, whatever the server says: it may still describe the process that ended. A kernel that dies young
+   * comes back on other ports, and the server leaves open sockets on the old ones: they hear nothing any more.
+   */
+  #probeDown(downSince: number): void {
+    if (this.#clock.now() - downSince > DOWN_MS) {
+      this.#comeUp();
+    } else if (this.#probeRequest?.isDone === false) {
+      this.#link.drop();
+    } else {
+      this.#sendProbe().reply.then(
+        (answer) => this.#watcher.accept(answer) && this.#downSince !== undefined && this.#comeUp(),
+        () => {},
+      );
     }
-    if (this.#downSince !== undefined && this.#clock.now() - this.#downSince > DOWN_MS) this.#comeUp();
+  }
+
+  #sendProbe(): ReplyRequest {
+    this.#probeRequest = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    return this.#probeRequest;
   }
 
   #finish(closed: { cause: LostCause; error: JupyterError | undefined }, reason: string): void {

@@ -4,7 +4,7 @@
  * A request is over when its reply *and* its idle status have come. They travel on different sockets and overtake each
  * other, and outputs come between them.
  */
-import type { Clock } from "@claimcheck/core";
+import type { Clock, Timer } from "@claimcheck/core";
 import { statusOf } from "./messages.js";
 import { isRateLimitNotice } from "./rate-limit.js";
 import type { LostCause, Route, WithdrawCause } from "./routes.js";
@@ -113,6 +113,9 @@ export interface ExecutionContext {
   onListenerError(error: unknown): void;
 }
 
+/** Silent requests have no such message, and some kernels never send it. */
+const NO_INPUT_MS = 250;
+
 const INTERRUPTED = { status: "error", ename: "KeyboardInterrupt", evalue: "", traceback: [] };
 
 /** One request under way. */
@@ -135,6 +138,7 @@ export class Execution implements Route {
   readonly #settleEnded: (end: ExecutionEnd) => void;
   readonly #settleBegun: () => void;
   readonly #settleIdle: () => void;
+  #inputTimer: Timer | undefined;
   #startedAt: number | null = null;
   #inputSeen = false;
   #idleSeen = false;
@@ -197,7 +201,7 @@ export class Execution implements Route {
     this.#finish({ ...this.#facts(), state: "aborted", cause, reason });
   }
 
-  noteReconnected(tooLarge: boolean): void {
+  noteGap(tooLarge: boolean): void {
     this.#incomplete.reconnected = true;
     if (tooLarge) this.#incomplete.tooLarge = true;
   }
@@ -228,25 +232,40 @@ export class Execution implements Route {
 
   #note(message: KernelMessage): void {
     const status = statusOf(message);
-    if (status === "busy") this.#begin();
-    if (status === "idle") this.#becomeIdle();
+    if (status === "busy") this.#expectInput();
+    else if (status === "idle") this.#becomeIdle();
+    else this.#begin();
     if (message.header.msg_type === "execute_input") {
-      this.#begin();
       this.#inputSeen = true;
       this.#noteCount(message.content.execution_count);
     }
     if (message.header.msg_type === "error") this.#error = message.content;
   }
 
+  /**
+   * A kernel that is busy has read the request but may still be preparing, and ipykernel ignores interrupts until it
+   * repeats the code on iopub. A kernel that never does so counts as running a little later.
+   */
+  #expectInput(): void {
+    const { clock } = this.#context;
+    this.#inputTimer ??= clock.setTimer(() => this.#begin(), NO_INPUT_MS);
+  }
+
   #begin(): void {
-    if (this.#startedAt !== null) return;
+    if (this.#startedAt !== null || this.isDone || this.#idleSeen) return;
+    this.#stopExpectingInput();
     this.#startedAt = this.#context.clock.now();
     this.#settleBegun();
     this.#tell(() => this.#context.listener.onChange?.(this));
   }
 
+  #stopExpectingInput(): void {
+    if (this.#inputTimer !== undefined) this.#context.clock.clearTimer(this.#inputTimer);
+  }
+
   #becomeIdle(): void {
     this.#idleSeen = true;
+    this.#stopExpectingInput();
     this.#halfDoneSince ??= this.#context.clock.now();
     this.#settleIdle();
   }
@@ -293,6 +312,7 @@ export class Execution implements Route {
   #finish(end: ExecutionEnd): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    this.#stopExpectingInput();
     this.#settleBegun();
     this.#settleIdle();
     this.#settleEnded(end);

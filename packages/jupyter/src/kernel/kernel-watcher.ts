@@ -23,9 +23,12 @@ export class KernelWatcher {
     return serverVerdict(message) ?? this.#sessionChange(message) ?? shutdownNotice(message);
   }
 
-  /** Takes the process that answered as the kernel's, so that its first iopub message is no news. */
-  accept(answer: KernelMessage): void {
-    this.#sessionChange(answer);
+  /**
+   * Takes the process that answered as the kernel's, so that its first iopub message is no news.
+   * @returns whether it is another one than before
+   */
+  accept(answer: KernelMessage): boolean {
+    return this.#sessionChange(answer) === "replaced";
   }
 
   /** The session of the kernel's process, if it has one of its own. */

@@ -47,5 +47,5 @@ export class ReplyRequest implements Route {
     this.lose("connection_lost", reason);
   }
 
-  noteReconnected(): void {}
+  noteGap(): void {}
 }

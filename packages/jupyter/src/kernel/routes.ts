@@ -16,8 +16,8 @@ export interface Route {
   lose(cause: LostCause, reason: string): void;
   /** Ends it before it was sent. */
   withdraw(cause: WithdrawCause, reason: string): void;
-  /** The connection was lost and is back: something may be missing. */
-  noteReconnected(tooLarge: boolean): void;
+  /** The connection was lost: something may be missing from now on. */
+  noteGap(tooLarge: boolean): void;
   /** Since when one of the messages that end it is there and another is not; undefined otherwise. */
   readonly halfDoneSince: number | undefined;
   /** The kernel is proved to be done with it: ends it with whatever has come. */

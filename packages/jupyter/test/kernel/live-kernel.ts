@@ -77,6 +77,16 @@ export function contents(messages: readonly KernelMessage[], type: string): Reco
   return messages.filter(({ header }) => header.msg_type === type).map(({ content }) => content);
 }
 
+/** Starts code that prints something when it is where the test wants it, and resolves then. */
+export async function beginPrinting(connection: KernelConnection, code: string): Promise<Execution> {
+  return await new Promise((resolve) => {
+    const execution = connection.execute(
+      { code },
+      { onMessage: ({ header }) => header.msg_type === "stream" && resolve(execution) },
+    );
+  });
+}
+
 /** Starts code and resolves once the kernel is seen to run it. */
 export async function begin(
   connection: KernelConnection,

@@ -1,0 +1,195 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, inject, test } from "vitest";
+import {
+  type Execution,
+  type InterruptReport,
+  interruptExecution,
+  type KernelConnection,
+  KernelQueue,
+} from "../../src/kernel/index.js";
+import { begin, beginPrinting, connect, type LiveKernel, run, startKernel } from "./live-kernel.js";
+
+const jupyter = inject("jupyter");
+
+function interrupt(kernel: LiveKernel, execution: Execution, connection = kernel.connection): Promise<InterruptReport> {
+  return interruptExecution({
+    execution,
+    interrupt: () => kernel.rest.interruptKernel(kernel.kernelId),
+    nudge: () => connection.nudge(),
+  });
+}
+
+function queueOf(kernel: LiveKernel, connection: KernelConnection = kernel.connection): KernelQueue {
+  return new KernelQueue({ connection, interrupt: () => kernel.rest.interruptKernel(kernel.kernelId) });
+}
+
+// All below the second rung: one interrupt has to do.
+describe("an interrupt stops, and sees the kernel idle after,", () => {
+  test.each([
+    ["a sleep", "import time; time.sleep(60)", 1_900],
+    ["a busy loop", "while True: pass", 1_900],
+    ["a child process", "import subprocess; subprocess.run(['sleep', '61.5'])", 1_900],
+    // The signal alone does not wake ipykernel's event loop: the nudge does.
+    ["a top-level await", "import asyncio; await asyncio.sleep(60)", 1_900],
+  ])("%s", async (_what, code, withinMs) => {
+    const kernel = await startKernel(jupyter);
+    const execution = await begin(kernel.connection, code);
+    const report = await interrupt(kernel, execution);
+
+    expect(report).toMatchObject({ outcome: "stopped", idleSeen: true });
+    expect(report.elapsedMs).toBeLessThan(withinMs);
+    expect(await execution.ended).toMatchObject({ state: "interrupted", interruptSent: true });
+    expect((await run(kernel.connection, "1 + 1")).end.state).toBe("completed");
+  });
+
+  test("a shell command, whose process is gone too", async () => {
+    const kernel = await startKernel(jupyter);
+    const execution = await begin(kernel.connection, "!sleep 61.25");
+    const count =
+      "import psutil; print(sum('61.25' in ' '.join(p.info['cmdline'] or []) for p in psutil.process_iter(['cmdline'])))";
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await interrupt(kernel, execution)).toMatchObject({ outcome: "stopped", idleSeen: true });
+    await execution.ended;
+    expect((await run(kernel.connection, count)).stdout).toBe("0\n");
+  });
+});
+
+test("a cell that ignores interrupts is reported as ignoring them, still running, after two", async () => {
+  const kernel = await startKernel(jupyter);
+  const code =
+    "import signal, time\nold = signal.signal(signal.SIGINT, signal.SIG_IGN)\n" +
+    "print(1, flush=True); time.sleep(7); signal.signal(signal.SIGINT, old)";
+  const execution = await beginPrinting(kernel.connection, code);
+  const report = await interrupt(kernel, execution);
+  expect(report).toMatchObject({ outcome: "interrupt_ignored", idleSeen: false, interruptsSent: 2 });
+  expect(report.elapsedMs).toBeGreaterThanOrEqual(4_900);
+  expect(execution.isRunning).toBe(true);
+  // It ran to its own end, so its result counts.
+  expect(await execution.ended).toMatchObject({ state: "completed", interruptSent: true });
+});
+
+test("a cell that catches the interrupt and finishes is completed", async () => {
+  const kernel = await startKernel(jupyter);
+  const execution = await beginPrinting(
+    kernel.connection,
+    "import time\ntry: print(1, flush=True); time.sleep(60)\nexcept KeyboardInterrupt: pass",
+  );
+  expect(await interrupt(kernel, execution)).toMatchObject({ outcome: "stopped" });
+  expect(await execution.ended).toMatchObject({ state: "completed", interruptSent: true });
+});
+
+test("an interrupt of a kernel that dies of it says stopped without having seen idle", async () => {
+  const kernel = await startKernel(jupyter);
+  const code = "import os, time\ntry: print(1, flush=True); time.sleep(60)\nexcept KeyboardInterrupt: os._exit(1)";
+  const execution = await beginPrinting(kernel.connection, code);
+  expect(await interrupt(kernel, execution)).toMatchObject({ outcome: "stopped", idleSeen: false });
+  expect((await execution.ended).state).toBe("kernel_died");
+});
+
+describe("cancelling in a queue", () => {
+  test("takes out a run that waits, at once and without running it; its neighbours complete", async () => {
+    const kernel = await startKernel(jupyter);
+    const queue = queueOf(kernel);
+    const flag = join(jupyter.rootDir, `flag-${kernel.kernelId}`);
+    const first = queue.submit({ code: "import time; time.sleep(1)" });
+    const second = queue.submit({ code: `open(${JSON.stringify(flag)}, "w").close()` });
+    const third = queue.submit({ code: "'third'" });
+    expect(second.state).toEqual({ name: "queued", position: 1 });
+    const before = performance.now();
+    expect(await second.cancel()).toEqual({ outcome: "removed" });
+    expect(await second.ended).toMatchObject({ state: "aborted", cause: "cancelled", startedAt: null });
+    expect(performance.now() - before).toBeLessThan(100);
+    expect((await first.ended).state).toBe("completed");
+    expect((await third.ended).state).toBe("completed");
+    await expect(access(flag)).rejects.toThrow();
+  });
+
+  test("never hits the next run: thirty cells cancelled just as they complete", async () => {
+    const kernel = await startKernel(jupyter);
+    const queue = queueOf(kernel);
+    await queue.submit({ code: "import time" }).ended;
+    const ends: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      const hit = queue.submit({ code: "time.sleep(0.03)" });
+      const next = queue.submit({ code: "x = sum(range(200_000))" });
+      await new Promise((resolve) => setTimeout(resolve, 20 + i));
+      const report = await hit.cancel();
+      const end = await hit.ended;
+      ends.push(end.state);
+      if (report.outcome === "removed") expect(end.state).toBe("aborted");
+      if (end.state === "completed" || end.state === "interrupted")
+        expect(report.outcome).not.toBe("interrupt_ignored");
+      expect(await next.ended).toMatchObject({ state: "completed", interruptSent: false });
+    }
+    expect(new Set(ends).size).toBeGreaterThan(1);
+  });
+
+  test("does not touch the cell of another client; ours is interrupted as soon as it begins", async () => {
+    const kernel = await startKernel(jupyter);
+    const other = await connect(kernel.rest, kernel.kernelId);
+    const theirs = await begin(other, "import time; time.sleep(2); 'theirs'");
+    const run = queueOf(kernel).submit({ code: "import time; time.sleep(60)" });
+    expect(run.state).toEqual({ name: "queued", position: 0 });
+    const report = await run.cancel();
+    expect((await theirs.ended).state).toBe("completed");
+    expect(report).toMatchObject({ outcome: "stopped", idleSeen: true });
+    expect((await run.ended).state).toBe("interrupted");
+  });
+
+  test("leaves the kernel ready for the next run within a second", async () => {
+    const kernel = await startKernel(jupyter);
+    const queue = queueOf(kernel);
+    const first = queue.submit({ code: "import time; time.sleep(30)" });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const next = queue.submit({ code: "1 + 1" });
+    const before = performance.now();
+    await first.cancel();
+    expect((await next.ended).state).toBe("completed");
+    expect(performance.now() - before).toBeLessThan(1_500);
+  });
+});
+
+describe("a queue", () => {
+  test("runs in order, one at the kernel, and a group stops at its first failure", async () => {
+    const kernel = await startKernel(jupyter);
+    const queue = queueOf(kernel);
+    const group = { group: "cells" };
+    const runs = [
+      queue.submit({ code: "order = [1]" }, {}, group),
+      queue.submit({ code: "order.append(2); 1/0" }, {}, group),
+      queue.submit({ code: "order.append('no')" }, {}, group),
+      queue.submit({ code: "order.append(3)" }),
+    ];
+    expect(queue.length).toBe(4);
+    const ends = await Promise.all(runs.map(({ ended }) => ended));
+    expect(ends.map(({ state }) => state)).toEqual(["completed", "errored", "aborted", "completed"]);
+    expect(ends[2]).toMatchObject({ cause: "earlier_failure" });
+    expect((await run(kernel.connection, "print(order)")).stdout).toBe("[1, 2, 3]\n");
+    expect(queue.length).toBe(0);
+  });
+
+  test("ends what waits when the kernel dies, and serves again after", async () => {
+    const kernel = await startKernel(jupyter);
+    const queue = queueOf(kernel);
+    const dying = queue.submit({ code: "import os; os._exit(1)" });
+    const waiting = queue.submit({ code: "1" });
+    expect((await dying.ended).state).toBe("kernel_died");
+    expect(await waiting.ended).toMatchObject({ state: "aborted", cause: "kernel_died" });
+    expect((await queue.submit({ code: "1" }).ended).state).toBe("completed");
+  });
+
+  test("sends a run again that another client's failing cell made the kernel drop", async () => {
+    const kernel = await startKernel(jupyter);
+    const other = await connect(kernel.rest, kernel.kernelId);
+    const failing = other.request({
+      channel: "shell",
+      type: "execute_request",
+      content: { code: "import time; time.sleep(0.8); 1/0", silent: false, store_history: true, stop_on_error: true },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const mine = queueOf(kernel).submit({ code: "1" });
+    await failing;
+    expect((await mine.ended).state).toBe("completed");
+  });
+});
