@@ -1,5 +1,11 @@
 /** Serving over Streamable HTTP: 2026-07-28, 2025 with sessions, and 2025 without, on one path. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import {
@@ -115,6 +121,7 @@ function listener(
     if ("status" in verdict) return refuse(response, verdict.status, verdict.message);
     if (request.url?.split("?", 1)[0] !== path) return refuse(response, 404, `Not found; MCP is served at ${path}`);
     if (verdict.authInfo !== undefined) request.auth = verdict.authInfo;
+    flushStreamHeaders(response);
     await handle(request as NodeIncomingMessageLike, response);
   };
   return (request, response) => {
@@ -126,6 +133,19 @@ function listener(
       else response.destroy();
     });
   };
+}
+
+/** Node keeps the headers back until there is a body; a client that opens a quiet stream would not know that it is open. */
+function flushStreamHeaders(response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (
+    status: number,
+    headers?: OutgoingHttpHeaders,
+  ) => ServerResponse;
+  response.writeHead = ((status: number, headers?: OutgoingHttpHeaders) => {
+    writeHead(status, headers);
+    if (String(headers?.["content-type"]).startsWith("text/event-stream")) response.flushHeaders();
+    return response;
+  }) as typeof response.writeHead;
 }
 
 /** The connection is closed with it: the body of a refused request is not read. */

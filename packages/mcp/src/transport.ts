@@ -6,6 +6,7 @@
 import type { JsonObject } from "@claimcheck/core";
 import type {
   JSONRPCMessage,
+  JSONRPCNotification,
   JSONRPCRequest,
   McpServer,
   MessageExtraInfo,
@@ -52,7 +53,9 @@ function decorate(transport: Transport, inbound: Inbound): Connection {
   const { onmessage, onclose } = transport;
   transport.onmessage = (message, extra) => {
     const passed = passedOn(message, extra, inbound, connection);
-    if (passed !== null) onmessage?.(passed, extra);
+    if (passed === null) return;
+    onmessage?.(passed, extra);
+    if (isCancellation(passed)) endStream(transport, send, cancelledId(passed.params));
   };
   transport.send = async (message, options) => {
     if (!isResponse(message)) return send(message, options);
@@ -76,9 +79,22 @@ function passedOn(
   if (!("method" in message)) return message;
   if ("id" in message) return inbound.request(message, extra, connection);
   // A request that creates a task is over when it is answered; what stops the task is tasks/cancel.
-  const isOfCreation =
-    message.method === "notifications/cancelled" && connection.intentOf(cancelledId(message.params)) !== undefined;
+  const isOfCreation = isCancellation(message) && connection.intentOf(cancelledId(message.params)) !== undefined;
   return isOfCreation ? null : message;
+}
+
+function isCancellation(message: JSONRPCMessage): message is JSONRPCNotification {
+  return "method" in message && message.method === "notifications/cancelled";
+}
+
+/**
+ * A cancelled request is not answered, and the SDK's HTTP session then keeps its stream, and what it knows of it, for
+ * as long as the session lasts. With the stream closed, an answer goes nowhere and takes the rest away.
+ */
+function endStream(transport: Transport, send: Transport["send"], id: RequestId): void {
+  if (!("closeSSEStream" in transport) || id === undefined) return;
+  (transport as { closeSSEStream(id: RequestId): void }).closeSSEStream(id);
+  send({ jsonrpc: "2.0", id, error: { code: 0, message: "cancelled" } }).catch(() => {});
 }
 
 function cancelledId(params: unknown): RequestId {

@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import { eventually, gate } from "../wire/raw-client.js";
+import { OPTIONAL } from "../wire/servers.js";
+import { HttpClient, messagesOf, raw, replyOf, serving } from "./http-client.js";
+
+const SINGLE_USER = { ownership: "single-user" } as const;
+
+async function session(url: string, headers: Record<string, string> = {}): Promise<HttpClient> {
+  const client = new HttpClient(url, headers);
+  await client.initialize();
+  return client;
+}
+
+describe("a session", () => {
+  it("sees its tasks' status and progress on its stream", async () => {
+    const running = gate();
+    const { serving: served } = await serving((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+        await running.promise;
+        ctx.task?.sendProgress(1, { total: 2 });
+        return "dug";
+      }),
+    );
+    const client = await session(served.url);
+    const stream = await client.listen();
+    const { taskId } = await client.callTask("dig", { _meta: { progressToken: 0 } });
+    running.open();
+    await eventually(() => stream.heard.length === 2);
+    expect(stream.heard).toMatchObject([
+      { method: "notifications/progress", params: { progressToken: 0, progress: 1, total: 2 } },
+      { method: "notifications/tasks/status", params: { taskId, status: "completed" } },
+    ]);
+    stream.close();
+  });
+
+  it("that waits for a result sees them on that request's stream, before the result", async () => {
+    const waiting = gate();
+    const { serving: served } = await serving((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+        await waiting.promise;
+        ctx.task?.sendProgress(1);
+        return "dug";
+      }),
+    );
+    const client = await session(served.url);
+    const { taskId } = await client.callTask("dig", { _meta: { progressToken: "t" } });
+    const response = await client.post("tasks/result", { taskId });
+    waiting.open();
+    const methods: unknown[] = [];
+    for await (const message of messagesOf(response)) methods.push(message.method ?? message.result);
+    expect(methods).toMatchObject([
+      "notifications/progress",
+      "notifications/tasks/status",
+      { content: [{ type: "text", text: "dug" }] },
+    ]);
+  });
+
+  it("that has ended leaves its tasks: they complete, and whoever may see them collects", async () => {
+    const running = gate();
+    const { serving: served } = await serving(
+      (tasks, server) =>
+        tasks.registerTool(server, "dig", OPTIONAL, async () => {
+          await running.promise;
+          return "dug";
+        }),
+      { noAuth: true },
+      SINGLE_USER,
+    );
+    const first = await session(served.url);
+    const { taskId } = await first.callTask("dig");
+    expect((await first.delete()).status).toBe(200);
+    running.open();
+    const second = await session(served.url);
+    expect((await second.request("tasks/result", { taskId })).result).toMatchObject({ content: [{ text: "dug" }] });
+  });
+
+  it.each(["unknown", "", "__proto__", "constructor"])("named %j is not found", async (sessionId) => {
+    const { serving: served } = await serving(() => {});
+    const client = new HttpClient(served.url, { "mcp-session-id": sessionId });
+    expect((await client.post("ping", {})).status).toBe(404);
+    expect((await fetch(served.url, { headers: client.headers })).status).toBe(404);
+    expect((await client.delete()).status).toBe(404);
+  });
+
+  it("that was ended is not found any more", async () => {
+    const { serving: served } = await serving(() => {});
+    const client = await session(served.url);
+    await client.delete();
+    expect((await client.post("ping", {})).status).toBe(404);
+  });
+
+  it("is no credential: somebody else's is not found, and is not disturbed", async () => {
+    const verifyToken = async (token: string) => ({ token, clientId: token, scopes: [] });
+    const { serving: served } = await serving(() => {}, { verifyToken });
+    const ann = await session(served.url, { authorization: "Bearer ann" });
+    const stream = await ann.listen();
+    const bob = { ...ann.headers, authorization: "Bearer bob" };
+    for (const method of ["POST", "GET", "DELETE"]) {
+      const body = method === "POST" ? JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) : "";
+      expect((await raw(served.url, method, bob, body)).status).toBe(404);
+    }
+    expect((await ann.request("ping")).result).toEqual({});
+    expect(stream.heard).toEqual([]);
+    stream.close();
+  });
+
+  it("without authentication keeps its tasks to itself", async () => {
+    const { serving: served } = await serving((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
+    );
+    const [a, b] = [await session(served.url), await session(served.url)];
+    const { taskId } = await a.callTask("dig");
+    expect((await b.request("tasks/get", { taskId })).error).toEqual({ code: -32602, message: "No such task." });
+    expect((await b.request("tasks/list")).result).toEqual({ tasks: [] });
+  });
+
+  it("idle for its time is ended; one with an open stream is not", async () => {
+    const { serving: served } = await serving(() => {}, { noAuth: true, sessionIdleMs: 40 });
+    const [idle, streaming] = [await session(served.url), await session(served.url)];
+    const stream = await streaming.listen();
+    await eventually(async () => (await idleStatus(idle)) === 404);
+    expect((await streaming.request("ping")).result).toEqual({});
+    stream.close();
+
+    async function idleStatus(client: HttpClient): Promise<number> {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return (await client.post("ping", {})).status;
+    }
+  });
+
+  it("over the limit takes the place of the one idle for longest; when all are in use the newcomer is told to wait", async () => {
+    const { serving: served } = await serving(() => {}, { noAuth: true, maxSessions: 2 });
+    const [first, second] = [await session(served.url), await session(served.url)];
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await first.request("ping");
+    const third = await session(served.url);
+    expect((await second.post("ping", {})).status).toBe(404);
+    const streams = [await first.listen(), await third.listen()];
+    const refused = await new HttpClient(served.url).post("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "x", version: "0" },
+    });
+    expect(refused.status).toBe(503);
+    for (const stream of streams) stream.close();
+  });
+});
+
+it("a direct call that its caller cancels is not answered, and its stream ends", async () => {
+  const started = gate();
+  const { serving: served } = await serving((tasks, server) =>
+    tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+      started.open();
+      await ctx.cancelToken.wait();
+    }),
+  );
+  const client = await session(served.url);
+  const response = await client.post("tools/call", { name: "dig" }, { id: "mine" });
+  await started.promise;
+  const params = { requestId: "mine" };
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+  expect((await fetch(served.url, { method: "POST", headers: client.headers, body })).status).toBe(202);
+  expect(await response.text()).toBe("");
+});
+
+describe("a caller that hangs up", () => {
+  it("stops its direct call", async () => {
+    const started = gate();
+    const stopped = gate<boolean>();
+    const { serving: served } = await serving((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+        started.open();
+        stopped.open(await ctx.cancelToken.wait());
+      }),
+    );
+    for (const client of [await session(served.url), new HttpClient(served.url)]) {
+      const controller = new AbortController();
+      const call = client.post("tools/call", { name: "dig" }, { signal: controller.signal });
+      call.catch(() => {});
+      await started.promise;
+      controller.abort();
+      expect(await stopped.promise).toBe(true);
+    }
+  });
+
+  it("stops no task, nor does one that polls; and leaves no waiter behind", async () => {
+    const running = gate();
+    let aborted = false;
+    const { tasks, serving: served } = await serving(
+      (tasks, server) =>
+        tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+          ctx.signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+          await running.promise;
+          return "dug";
+        }),
+      { noAuth: true },
+      SINGLE_USER,
+    );
+    const client = await session(served.url);
+    const { taskId } = await client.callTask("dig");
+    for (const waiting of [client, new HttpClient(served.url)]) {
+      const controller = new AbortController();
+      const response = waiting.post("tasks/result", { taskId }, { signal: controller.signal });
+      response.then((r) => r.text()).catch(() => {});
+      await eventually(() => tasks.runtime.gauges.watchedTasks === 1);
+      const before = await client.request("ping");
+      expect(before.result).toEqual({});
+      controller.abort();
+    }
+    running.open();
+    const later = await session(served.url);
+    expect((await later.request("tasks/result", { taskId })).result).toMatchObject({ content: [{ text: "dug" }] });
+    expect(aborted).toBe(false);
+    expect(tasks.runtime.gauges.watchedTasks).toBe(0);
+  });
+
+  it("before the claim check was written finds the task by its key", async () => {
+    let calls = 0;
+    const { serving: served } = await serving(
+      (tasks, server) =>
+        tasks.registerTool(server, "dig", OPTIONAL, () => {
+          calls += 1;
+          return "dug";
+        }),
+      { noAuth: true },
+      SINGLE_USER,
+    );
+    const params = { name: "dig", task: {}, _meta: { "io.datalayer/idempotency-key": "k" } };
+    const controller = new AbortController();
+    new HttpClient(served.url).post("tools/call", params, { signal: controller.signal }).catch(() => {});
+    await eventually(() => calls === 1);
+    controller.abort();
+    const { taskId } = await new HttpClient(served.url).callTask("dig", { _meta: params._meta });
+    expect(taskId).toBeDefined();
+    expect(calls).toBe(1);
+  });
+});
+
+describe("a request outside a session", () => {
+  it("of 2025 is served by itself: task, list, wait, result", async () => {
+    for (const options of [{ noAuth: true }, { noAuth: true, sessions: false }]) {
+      const { serving: served } = await serving(
+        (tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
+        options,
+        SINGLE_USER,
+      );
+      const { taskId } = await new HttpClient(served.url).callTask("dig");
+      const client = new HttpClient(served.url);
+      expect((await client.request("tasks/result", { taskId })).result).toMatchObject({ content: [{ text: "dug" }] });
+      expect((await client.request("tasks/list")).result?.tasks).toMatchObject([{ taskId, status: "completed" }]);
+    }
+  });
+
+  it("without authentication is nobody's: what needs a task is refused, a direct call is served", async () => {
+    const { serving: served } = await serving((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
+    );
+    const client = new HttpClient(served.url);
+    expect((await client.request("tools/call", { name: "dig", task: {} })).error?.code).toBe(-32600);
+    expect((await client.request("tasks/list")).error?.code).toBe(-32600);
+    expect((await client.request("tools/call", { name: "dig" })).result).toMatchObject({ content: [{ text: "dug" }] });
+  });
+
+  it("gets no session where there are none", async () => {
+    const { serving: served } = await serving(() => {}, { noAuth: true, sessions: false });
+    const client = await session(served.url);
+    expect(client.sessionId).toBeUndefined();
+    expect((await fetch(served.url, { headers: client.headers })).status).toBe(405);
+  });
+
+  it("a hundred clients with the same ids each get their own answer", async () => {
+    const { serving: served } = await serving(
+      (tasks, server) =>
+        tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+          return ctx.request.headers ?? null;
+        }),
+      { noAuth: true },
+      { ...SINGLE_USER, keepHeaders: ["X-Nonce"] },
+    );
+    const answers = Array.from({ length: 100 }, async (_, i) => {
+      const client = new HttpClient(served.url, { "x-nonce": `n${i}`, authorization: "Bearer secret" });
+      const response = await client.post("tools/call", { name: "dig" }, { id: i % 3 });
+      return (await replyOf(response)).result?.structuredContent;
+    });
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: 100 }, (_, i) => ({ "x-nonce": `n${i}` })));
+  });
+});
