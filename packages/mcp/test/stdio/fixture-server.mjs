@@ -1,0 +1,41 @@
+// biome-ignore-all lint/suspicious/noConsole: tools that print are what this server is about
+// A server on this process's own stdin and stdout, with tools that do what tools should not.
+import { spawnSync } from "node:child_process";
+import { createTasks, serveStdio } from "@claimcheck/mcp";
+import { McpServer } from "@modelcontextprotocol/server";
+
+const contract = process.argv[2] ?? "2025-11-25";
+const tasks = createTasks({ contract, ownership: "single-user" });
+const optional = { execution: { taskSupport: "optional" } };
+
+function factory() {
+  const server = new McpServer({ name: "fixture", version: "0" });
+  tasks.registerTool(server, "dig", optional, async (_args, ctx) => {
+    for (let feet = 1; feet <= 3; feet += 1) {
+      ctx.task?.sendProgress(feet, { total: 3, message: `${feet} feet` });
+      ctx.task?.recordOutput([`${feet} feet`]);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    return "dug";
+  });
+  tasks.registerTool(server, "endless", optional, async (_args, ctx) => {
+    ctx.task?.recordOutput(["one foot"]);
+    await ctx.cancelToken.wait();
+    ctx.cancelToken.checkCancelled();
+  });
+  tasks.registerTool(server, "chatty", optional, () => {
+    console.log("printed by a tool");
+    console.table([{ feet: 3 }]);
+    process.stdout.write("written to stdout\n");
+    process.stderr.write(spawnSync("echo", ["said by a child"]).stdout);
+    return "quiet";
+  });
+  tasks.registerTool(server, "big", optional, () => "x".repeat(10_000_000));
+  return server;
+}
+
+const serving = await serveStdio(tasks, factory, { onerror: (error) => console.error("onerror:", error.message) });
+console.log("a banner that a library prints");
+await serving.closed;
+await tasks.close();
+console.log("over");

@@ -1,0 +1,187 @@
+/** Over real pipes: seed 002, "Stdio and Streamable HTTP both support task side-channel traffic". */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
+import type { Heard, Reply } from "../wire/raw-client.js";
+
+const fixture = fileURLToPath(new URL("./fixture-server.mjs", import.meta.url));
+
+/** The server process runs what was built. */
+beforeAll(async () => {
+  const root = fileURLToPath(new URL("../../../../", import.meta.url));
+  const build = spawn(process.execPath, ["node_modules/typescript/bin/tsc", "-b", "packages/mcp"], { cwd: root });
+  expect(await once(build, "exit")).toEqual([0, null]);
+});
+
+class PipedServer {
+  readonly process: ChildProcessWithoutNullStreams;
+  /** Every line of stdout. */
+  readonly lines: string[] = [];
+  stderr = "";
+  saidOver = false;
+  readonly #waiting = new Map<unknown, (reply: Reply) => void>();
+  #nextId = 1;
+
+  constructor(...args: string[]) {
+    this.process = spawn(process.execPath, [fixture, ...args]);
+    this.process.stdin.on("error", () => {});
+    this.process.stderr.on("data", (chunk) => {
+      this.stderr += chunk;
+    });
+    createInterface(this.process.stdout).on("line", (line) => {
+      // The fixture's last word, once stdout is the process's own again.
+      if (line === "over") {
+        this.saidOver = true;
+        return;
+      }
+      this.lines.push(line);
+      const message = JSON.parse(line) as Reply & Partial<Heard>;
+      if (message.method === undefined) this.#waiting.get(message.id)?.(message);
+    });
+    onTestFinished(() => void this.process.kill("SIGKILL"));
+  }
+
+  get messages(): (Reply & Partial<Heard>)[] {
+    return this.lines.map((line) => JSON.parse(line));
+  }
+
+  write(text: string | Buffer): void {
+    this.process.stdin.write(text);
+  }
+
+  request(method: string, params: unknown = {}): Promise<Reply> {
+    const id = this.#nextId++;
+    const reply = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
+    this.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    return reply;
+  }
+
+  async initialize(): Promise<void> {
+    const clientInfo = { name: "piped", version: "0" };
+    await this.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
+  }
+
+  async callTask(name: string, extra: object = {}): Promise<string> {
+    const { result } = await this.request("tools/call", { name, task: {}, ...extra });
+    return (result?.task as { taskId?: string } | undefined)?.taskId ?? "";
+  }
+
+  /** Resolves with the exit code; the caller bounds it by the test's time-out. */
+  async exit(): Promise<number | null> {
+    if (this.process.exitCode !== null) return this.process.exitCode;
+    const [code] = await once(this.process, "exit");
+    return code as number | null;
+  }
+}
+
+async function connected(...args: string[]): Promise<PipedServer> {
+  const server = new PipedServer(...args);
+  await server.initialize();
+  return server;
+}
+
+it("progress and status lines arrive while tasks/result is pending, then the result", async () => {
+  const server = await connected();
+  const taskId = await server.callTask("dig", { _meta: { progressToken: "t" } });
+  const { result } = await server.request("tasks/result", { taskId });
+  expect(result).toMatchObject({ content: [{ text: "dug" }] });
+  const after = server.messages.slice(2);
+  const progress = after.filter(({ method }) => method === "notifications/progress");
+  expect(progress.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+    ["t", 1],
+    ["t", 2],
+    ["t", 3],
+  ]);
+  const last = after.slice(-2).map(({ method, params, result }) => method ?? params ?? result);
+  expect(last).toEqual(["notifications/tasks/status", result]);
+});
+
+it("a blocked result does not block other lines; cancelling ends it with what there was", async () => {
+  const server = await connected();
+  const taskId = await server.callTask("endless");
+  const waiting = server.request("tasks/result", { taskId });
+  expect((await server.request("tasks/get", { taskId })).result?.status).toBe("working");
+  expect((await server.request("tasks/cancel", { taskId })).result?.status).toBe("cancelled");
+  expect((await waiting).result).toMatchObject({ content: [{ text: "one foot" }] });
+});
+
+it("in our contract a result that is not there yet is refused", async () => {
+  const server = await connected("datalayer");
+  const taskId = await server.callTask("endless");
+  expect((await server.request("tasks/result", { taskId })).error).toMatchObject({
+    code: -32602,
+    data: { status: "working" },
+  });
+});
+
+it("stdout carries whole protocol lines only; what tools and libraries print goes to stderr", async () => {
+  const server = await connected();
+  const calls = Array.from({ length: 20 }, (_, i) =>
+    i % 2 === 0 ? server.request("tools/call", { name: "chatty" }) : server.request("tools/list"),
+  );
+  await Promise.all(calls);
+  for (const line of server.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
+  expect(server.lines.join()).not.toContain("printed by a tool");
+  for (const said of ["a banner", "printed by a tool", "feet", "written to stdout", "said by a child"]) {
+    expect(server.stderr).toContain(said);
+  }
+});
+
+it("lines that are no message are skipped, and the next good request is answered", async () => {
+  const server = await connected();
+  for (const bad of ["\n", "Debugger attached.\n", '{"jsonrpc":\n', "42\n", "[]\n", "null\n", "\u2028\n"])
+    server.write(bad);
+  server.write("not json\n".repeat(20_000));
+  expect((await server.request("ping")).result).toEqual({});
+});
+
+it("characters split between chunks arrive whole, and make the same call", async () => {
+  const server = await connected();
+  const text = "é€😀\u2028";
+  const meta = { "io.datalayer/idempotency-key": text };
+  const first = await server.callTask("dig", { _meta: meta });
+  const params = { name: "dig", task: {}, _meta: meta };
+  const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", id: "split", method: "tools/call", params })}\r\n`);
+  for (const byte of bytes) {
+    server.write(Buffer.from([byte]));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await server.request("tasks/result", { taskId: first });
+  const split = server.messages.find(({ id }) => id === "split");
+  expect(split?.result).toMatchObject({ task: { taskId: first } });
+});
+
+it("the end of stdin ends the connection, with a task running; what is still in the pipe is written out", async () => {
+  const server = await connected();
+  await server.callTask("endless");
+  const waiting = server.request("tools/call", { name: "big" });
+  expect(JSON.stringify((await waiting).result)).toHaveLength(
+    10_000_000 + '{"content":[{"type":"text","text":""}]}'.length,
+  );
+  server.process.stdin.end();
+  expect(await server.exit()).toBe(0);
+  expect(server.stderr).not.toContain("onerror");
+});
+
+it("the stdin of a client that has never said anything may end too", async () => {
+  const server = new PipedServer();
+  server.process.stdin.end();
+  expect(await server.exit()).toBe(0);
+});
+
+it("a stdout that nobody reads any more ends the connection, and the process does not crash", async () => {
+  const server = await connected();
+  await server.callTask("dig", { _meta: { progressToken: 1 } });
+  server.process.stdout.destroy();
+  expect(await server.exit()).toBe(0);
+  expect(server.stderr).not.toMatch(/Unhandled|uncaught/i);
+});
+
+it("stdout is the process's own again once the connection has ended", async () => {
+  const server = await connected();
+  server.process.stdin.end();
+  await server.exit();
+  await expect.poll(() => server.saidOver).toBe(true);
+});
