@@ -20,7 +20,9 @@ export interface CancelToken {
 
 export class CancelSource implements CancelToken {
   #state: "open" | "cancelled" | "closed" = "open";
-  #waiters: ((cancelled: boolean) => void)[] = [];
+  // One for all who wait: a tool may race it against every step of a long run.
+  #end: Promise<boolean> | undefined;
+  #resolveEnd: ((cancelled: boolean) => void) | undefined;
   // Made on first use: most tools never look at it, and an AbortController costs as much as creating a task.
   #controller: AbortController | undefined;
 
@@ -40,7 +42,10 @@ export class CancelSource implements CancelToken {
 
   wait(): Promise<boolean> {
     if (this.#state !== "open") return Promise.resolve(this.#state === "cancelled");
-    return new Promise((resolve) => this.#waiters.push(resolve));
+    this.#end ??= new Promise((resolve) => {
+      this.#resolveEnd = resolve;
+    });
+    return this.#end;
   }
 
   /** Cancels the call; does nothing once it is cancelled or closed. */
@@ -57,9 +62,7 @@ export class CancelSource implements CancelToken {
   #leave(state: "cancelled" | "closed"): boolean {
     if (this.#state !== "open") return false;
     this.#state = state;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const resolve of waiters) resolve(state === "cancelled");
+    this.#resolveEnd?.(state === "cancelled");
     return true;
   }
 }

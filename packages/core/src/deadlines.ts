@@ -13,6 +13,7 @@ interface Entry {
 }
 
 export class Deadlines {
+  /** Whose `now()` the instants are meant by. */
   readonly #clock: Clock;
   readonly #queue: PriorityQueue<Entry> = new PriorityQueue((entry) => entry.at);
   #cancelled = 0;
@@ -36,13 +37,6 @@ export class Deadlines {
         this.#prune();
       },
     };
-  }
-
-  /** Drops every deadline. */
-  clear(): void {
-    while (this.#queue.pop() !== undefined);
-    this.#cancelled = 0;
-    this.#disarm();
   }
 
   /** Cancelled entries sit in the heap until they surface; when they are the majority, rebuild it without them. */
@@ -74,14 +68,22 @@ export class Deadlines {
 
   #fire(): void {
     this.#disarm();
-    const now = this.#clock.now();
-    for (let next = this.#queue.peek(); next !== undefined && next.at <= now; next = this.#queue.peek()) {
-      this.#queue.pop();
-      if (next.callback === undefined) this.#cancelled -= 1;
-      const callback = next.callback;
-      next.callback = undefined;
-      callback?.();
+    try {
+      for (let due = this.#nextDue(); due !== undefined; due = this.#nextDue()) due();
+    } finally {
+      this.#arm();
     }
-    this.#arm();
+  }
+
+  /** Takes out the first deadline that has come and was not cancelled. */
+  #nextDue(): (() => void) | undefined {
+    for (let next = this.#queue.peek(); next !== undefined && next.at <= this.#clock.now(); next = this.#queue.peek()) {
+      this.#queue.pop();
+      const { callback } = next;
+      next.callback = undefined;
+      if (callback !== undefined) return callback;
+      this.#cancelled -= 1;
+    }
+    return undefined;
   }
 }

@@ -14,13 +14,12 @@ const MAX_DEPTH = 200;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
 /**
- * The call's fingerprint, 64 hexadecimal digits.
+ * The call's fingerprint, 64 hexadecimal digits. Numbers are compared as the tool receives them: two integers beyond
+ * 2^53 that JSON makes the same number are the same argument.
  *
- * @throws TaskError `invalid_arguments` when the arguments are too deep, or hold a lone surrogate or a number that
- *   JSON cannot carry: encoding would make different calls look the same
+ * @throws TaskError `invalid_arguments` when the arguments hold a lone surrogate, which encoding would make look like any other
  */
 export function fingerprint(toolName: string, args: JsonObject): string {
-  assertDepth(args);
   let canonical: string | undefined;
   try {
     canonical = canonicalize({ tool: toolName, arguments: args });
@@ -34,15 +33,45 @@ export function fingerprint(toolName: string, args: JsonObject): string {
     .digest("hex");
 }
 
-/** Refuses arguments nested deeper than {@link MAX_DEPTH}, without recursing itself. */
-function assertDepth(args: JsonObject): void {
+/**
+ * Refuses arguments that JSON cannot carry as they are, that are nested deeper than {@link MAX_DEPTH}, or that have
+ * more than `maxBytes`.
+ *
+ * @throws TaskError `invalid_arguments`
+ */
+export function assertArguments(args: JsonObject, maxBytes: number): void {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) throw invalid("must be a JSON object");
+  assertValues(args, maxBytes);
+  let bytes: number;
+  try {
+    bytes = Buffer.byteLength(JSON.stringify(args));
+  } catch (cause) {
+    throw invalid(`cannot be written as JSON: ${(cause as Error).message}`);
+  }
+  if (bytes > maxBytes) throw invalid(`have ${bytes} bytes as JSON; at most ${maxBytes} are accepted`);
+}
+
+const invalid = (problem: string): TaskError => new TaskError("invalid_arguments", `The arguments ${problem}.`);
+
+/** Looks at every value, level by level: recursing into what somebody else nested would be their choice of our stack. */
+function assertValues(args: JsonObject, most: number): void {
   let level: object[] = [args];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH)
-      throw new TaskError("invalid_arguments", `The arguments are nested more than ${MAX_DEPTH} levels deep.`);
-    level = level.flatMap((value) =>
-      Object.values(value).filter((member) => typeof member === "object" && member !== null),
-    );
+  let seen = 0;
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) throw invalid(`are nested more than ${MAX_DEPTH} levels deep`);
+    // Every value takes a byte at least. One object that is held many times over counts as often.
+    seen += level.length;
+    if (seen > most) throw invalid(`have more than the ${most} bytes as JSON that are accepted`);
+    const next: object[] = [];
+    for (const value of level) {
+      for (const member of Object.values(value)) {
+        if (typeof member === "object" && member !== null) next.push(member);
+        // `1e400` on the wire; JSON would make it `null`.
+        else if (typeof member === "number" && !Number.isFinite(member))
+          throw invalid(`hold the number ${member}, which JSON cannot carry`);
+      }
+    }
+    level = next;
   }
 }
 

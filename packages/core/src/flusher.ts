@@ -12,11 +12,14 @@ const INTERVAL_MS = 100;
 const BYTES_PER_INTERVAL = 100_000;
 
 /** The longest that a report waits, however large. */
-const MAX_INTERVAL_MS = 2000;
+const MAX_INTERVAL_MS = 5000;
+
+/** How long after a write that failed the next one is tried. */
+const RETRY_MS = 1000;
 
 /** Something that has reports to write. */
 export interface Flushable {
-  /** Writes what is pending; answers how many bytes that was. Never rejects. */
+  /** Writes what is pending; answers how many bytes were looked at for it. Rejects when it could not, which it has logged; it is then called again. */
   flush(): Promise<number>;
 }
 
@@ -27,7 +30,7 @@ interface Pace {
 
 export class Flusher {
   readonly #clock: Clock;
-  readonly #paces = new WeakMap<Flushable, Pace>();
+  #paces = new WeakMap<Flushable, Pace>();
   readonly #dirty = new Set<Flushable>();
   #timer: Timer | undefined;
 
@@ -42,14 +45,16 @@ export class Flusher {
     else this.#wait(item);
   }
 
-  /** `item` has written everything itself. */
+  /** `item` has nothing more to say. */
   drop(item: Flushable): void {
     this.#dirty.delete(item);
+    this.#paces.delete(item);
   }
 
-  /** Stops the timer; nothing more is written. */
+  /** Stops the timer; nothing more is written of what was said so far. */
   close(): void {
     this.#dirty.clear();
+    this.#paces = new WeakMap();
     if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
     this.#timer = undefined;
   }
@@ -82,9 +87,19 @@ export class Flusher {
 
   async #write(item: Flushable, pace: Pace): Promise<void> {
     pace.writing = true;
-    const bytes = await item.flush();
+    const waitMs = await this.#flush(item);
     pace.writing = false;
-    const interval = Math.min(MAX_INTERVAL_MS, INTERVAL_MS * Math.max(1, bytes / BYTES_PER_INTERVAL));
-    pace.nextAt = this.#clock.now() + interval;
+    pace.nextAt = this.#clock.now() + (waitMs ?? RETRY_MS);
+    if (waitMs === undefined && this.#paces.get(item) === pace) this.#wait(item);
+  }
+
+  /** How long to wait before the next write; `undefined` when this one failed. */
+  async #flush(item: Flushable): Promise<number | undefined> {
+    try {
+      const bytes = await item.flush();
+      return Math.min(MAX_INTERVAL_MS, INTERVAL_MS * Math.max(1, bytes / BYTES_PER_INTERVAL));
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -1,6 +1,8 @@
 // What this package promises. Adding a line here is a decision.
+
 export type { CancelSource, CancelToken } from "./cancel-source.js";
 export { CancelledError } from "./cancel-source.js";
+export type { CancelledResult } from "./canceller.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
@@ -30,12 +32,14 @@ export type { Logger } from "./logger.js";
 export { describeError, stderrLogger } from "./logger.js";
 export type { MemoryStoreOptions } from "./memory-store.js";
 export { MemoryStore } from "./memory-store.js";
+export type { CreatedTask, CreateTask } from "./new-task.js";
 export type { BoundedOutputs } from "./output.js";
 export { boundOutputs } from "./output.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
-export type { CancelledResult, CreatedTask, CreateTask, TaskRuntimeOptions, WaitOptions } from "./runtime.js";
-export { DEFAULT_TTL_MS, MAX_TTL_MS, TaskRuntime } from "./runtime.js";
+export { TaskRuntime } from "./runtime.js";
+export type { TaskRuntimeOptions } from "./runtime-options.js";
+export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type {
   Attempt,
@@ -70,4 +74,5 @@ export {
 } from "./task.js";
 export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from "./transitions.js";
 export { transition } from "./transitions.js";
+export type { WaitOptions } from "./waiting.js";
 export type { TaskNews, Watcher } from "./watchers.js";

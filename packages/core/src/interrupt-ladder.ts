@@ -13,25 +13,28 @@ export interface StopResult {
   error?: string;
 }
 
-export interface InterruptLadderOptions {
+export interface InterruptLadderHost {
   logger: Logger;
   deadlines: Deadlines;
-  now: () => number;
-  /** How long the work has to stop; again after escalating. */
-  graceMs: number;
-  taskId: string;
+  now(): number;
 }
 
 export class InterruptLadder {
-  readonly #options: InterruptLadderOptions;
+  readonly #host: InterruptLadderHost;
+  readonly #taskId: string;
+  readonly #graceMs: number;
   #interrupts: { stop: Interrupt; escalate: Interrupt | undefined }[] | undefined;
   #stage: "idle" | "interrupting" | "escalating" = "idle";
   #error: string | undefined;
   #isSettled = false;
   #onSettled: (() => void) | undefined;
+  #stopping: Promise<StopResult> | undefined;
 
-  constructor(options: InterruptLadderOptions) {
-    this.#options = options;
+  /** `graceMs`: how long the work has to stop; again after escalating. */
+  constructor(host: InterruptLadderHost, taskId: string, graceMs: number) {
+    this.#host = host;
+    this.#taskId = taskId;
+    this.#graceMs = graceMs;
   }
 
   /** Adds a way to stop the work; one that comes late is used at once. */
@@ -49,7 +52,13 @@ export class InterruptLadder {
     this.#onSettled?.();
   }
 
-  async stop(): Promise<StopResult> {
+  /** Stops the work, once however often it is asked to. */
+  stop(): Promise<StopResult> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<StopResult> {
     this.#stage = "interrupting";
     for (const { stop } of this.#interrupts ?? []) void this.#call(stop);
     await this.#settlesWithinGrace();
@@ -72,8 +81,8 @@ export class InterruptLadder {
       await interrupt();
     } catch (error) {
       this.#error = describeError(error);
-      this.#options.logger.error(
-        { taskId: this.#options.taskId, error: this.#error },
+      this.#host.logger.error(
+        { taskId: this.#taskId, error: this.#error },
         "an interrupt failed; the work may still be running",
       );
     }
@@ -82,8 +91,7 @@ export class InterruptLadder {
   #settlesWithinGrace(): Promise<void> {
     if (this.#isSettled) return Promise.resolve();
     return new Promise((resolve) => {
-      const { deadlines, now, graceMs } = this.#options;
-      const deadline = deadlines.at(now() + graceMs, resolve);
+      const deadline = this.#host.deadlines.at(this.#host.now() + this.#graceMs, resolve);
       this.#onSettled = () => {
         deadline.cancel();
         resolve();

@@ -18,9 +18,22 @@ export const stderrLogger: Logger = {
   error: (fields, message) => write("error", fields, message),
 };
 
-/** What of an error may be logged: its name and message, and the same of its cause. */
+/** What of an error may be logged: its name and message, and the same of its causes. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? "" : ` (cause: ${describeError(error.cause)})`;
-  return `${error.name}: ${error.message}${cause}`;
+  const said: string[] = [];
+  // Bounded, since causes can go round in a circle.
+  for (let at = error; at !== undefined && said.length < 5; at = at instanceof Error ? at.cause : undefined)
+    said.push(at instanceof Error ? `${at.name}: ${at.message}` : textOfThrown(at));
+  const [first = "undefined", ...causes] = said;
+  return `${first}${causes.reduceRight((inner, cause) => ` (cause: ${cause}${inner})`, "")}`;
+}
+
+/** What somebody threw, in words: anything can be thrown, also what `String` refuses. */
+export function textOfThrown(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message === "" ? thrown.name : thrown.message;
+  try {
+    return String(thrown);
+  } catch {
+    return "a value that has no text";
+  }
 }

@@ -16,6 +16,8 @@ export interface MemoryStoreOptions {
   clock?: Clock;
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
+
 interface Entry extends Ordered {
   record: TaskRecord;
   expiresAt: number;
@@ -45,7 +47,7 @@ export class MemoryStore implements TaskStore {
     if (holder !== undefined && !isExpired(holder.record, this.#clock.now())) return holder.record;
     if (this.#entries.has(record.taskId)) throw new Error(`Task id ${record.taskId} is taken.`);
     const { taskId, createdAt } = record;
-    const entry: Entry = { taskId, createdAt, removed: false, record: Object.freeze(detach(record)), expiresAt: 0 };
+    const entry: Entry = { taskId, createdAt, removed: false, record: Object.freeze(detach(record)), expiresAt: NEVER };
     this.#entries.set(taskId, entry);
     index.order.add(entry);
     this.#everybody.add(entry);
@@ -115,7 +117,8 @@ export class MemoryStore implements TaskStore {
 
   #noteExpiry(entry: Entry): void {
     const at = expiresAt(entry.record);
-    if (at === undefined) return;
+    // Queued once: its place in the queue may not move, nor may it be swept twice.
+    if (at === undefined || entry.expiresAt !== NEVER) return;
     entry.expiresAt = at;
     this.#expiries.push(entry);
   }

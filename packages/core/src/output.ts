@@ -24,9 +24,13 @@ export interface BoundedOutputs {
 export function boundOutputs(outputs: readonly JsonValue[], maxBytes: number): BoundedOutputs {
   const texts = outputs.map(toJson);
   const sizes = texts.map((text) => Buffer.byteLength(text) + 1);
-  const bytes = sizes.reduce((sum, size) => sum + size, 1);
+  const bytes = Math.max(2, sum(sizes) + 1);
   if (bytes <= maxBytes) return { outputs: texts.map(fromJson), bytes, dropped: 0 };
-  return cut(outputs, texts, sizes, maxBytes, bytes);
+  const kept = headAndTail(outputs, texts, sizes, Math.max(0, Math.floor((maxBytes - MARKER_BYTES) / 2)));
+  const dropped = bytes - byteLength([...kept.head, ...kept.tail]);
+  const marker = `[… ${dropped} bytes of output dropped here; the limit is ${maxBytes} bytes …]`;
+  const marked = [...kept.head, { type: "text", text: marker }, ...kept.tail];
+  return { outputs: marked, bytes: byteLength(marked), dropped };
 }
 
 function toJson(value: JsonValue): string {
@@ -38,39 +42,28 @@ function toJson(value: JsonValue): string {
 }
 
 const fromJson = (text: string): JsonValue => JSON.parse(text) as JsonValue;
+const byteLength = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(value));
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function cut(
+/** What fits into `half` from the front, and into another `half` from the back; the outputs at the cut are cut themselves. */
+function headAndTail(
   outputs: readonly JsonValue[],
   texts: string[],
   sizes: number[],
-  maxBytes: number,
-  bytes: number,
-): BoundedOutputs {
-  const half = Math.max(0, Math.floor((maxBytes - MARKER_BYTES) / 2));
-  const headCount = countThatFit(sizes, half);
-  const tailCount = countThatFit(sizes.slice(headCount).reverse(), half);
-  const tailStart = texts.length - tailCount;
-  const head = texts.slice(0, headCount).map(fromJson);
+  half: number,
+): { head: JsonValue[]; tail: JsonValue[] } {
+  const headEnd = countThatFit(sizes, half);
+  const tailStart = texts.length - countThatFit(sizes.slice(headEnd).reverse(), half);
+  const head = texts.slice(0, headEnd).map(fromJson);
   const tail = texts.slice(tailStart).map(fromJson);
-  const headRoom = half - sum(sizes.slice(0, headCount));
-  const tailRoom = half - sum(sizes.slice(tailStart));
-  const middle = outputs.slice(headCount, tailStart);
-  const first = middle.length > 0 ? textOf(middle[0] as JsonValue) : undefined;
-  const last = middle.length > 0 ? textOf(middle[middle.length - 1] as JsonValue) : undefined;
-  if (first !== undefined && headRoom > 0) head.push(withText(middle[0] as JsonValue, headOf(first, headRoom)));
-  if (last !== undefined && tailRoom > 0)
-    tail.unshift(withText(middle[middle.length - 1] as JsonValue, tailOf(last, tailRoom)));
-  const kept = Buffer.byteLength(JSON.stringify([...head, ...tail]));
-  const dropped = bytes - kept;
-  const marked = [
-    ...head,
-    { type: "text", text: `[… ${dropped} bytes of output dropped here; the limit is ${maxBytes} bytes …]` },
-    ...tail,
-  ];
-  return { outputs: marked, bytes: Buffer.byteLength(JSON.stringify(marked)), dropped };
+  if (headEnd < tailStart) {
+    const first = piece(outputs[headEnd] as JsonValue, half - sum(sizes.slice(0, headEnd)), headOf);
+    const last = piece(outputs[tailStart - 1] as JsonValue, half - sum(sizes.slice(tailStart)), tailOf);
+    if (first !== undefined) head.push(first);
+    if (last !== undefined) tail.unshift(last);
+  }
+  return { head, tail };
 }
-
-const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function countThatFit(sizes: number[], room: number): number {
   let left = room;
@@ -81,6 +74,15 @@ function countThatFit(sizes: number[], room: number): number {
   return misfit === -1 ? sizes.length : misfit;
 }
 
+/** As much of one output as has room, if it has a text that can be cut and room for the rest of it. */
+function piece(output: JsonValue, room: number, cut: (text: string, bytes: number) => string): JsonValue | undefined {
+  const text = textOf(output);
+  if (text === undefined) return undefined;
+  const textRoom = room - Buffer.byteLength(toJson(withText(output, ""))) - 1;
+  const kept = textRoom > 0 ? cut(text, textRoom) : "";
+  return kept === "" ? undefined : fromJson(toJson(withText(output, kept)));
+}
+
 /** The text of an output that can be cut: a string, or a block with a `text`. Anything else is kept or dropped whole. */
 function textOf(output: JsonValue): string | undefined {
   if (typeof output === "string") return output;
@@ -89,20 +91,21 @@ function textOf(output: JsonValue): string | undefined {
 }
 
 function withText(output: JsonValue, text: string): JsonValue {
-  return typeof output === "string" ? text : { ...(JSON.parse(JSON.stringify(output)) as JsonObject), text };
+  return typeof output === "string" ? text : { ...(output as JsonObject), text };
 }
 
-/** At most six bytes of JSON a UTF-16 unit (`\u0000`), so this many units always fit. */
+/** What `text` takes inside the quotes of a JSON string. */
+const innerBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+
 function headOf(text: string, bytes: number): string {
   let end = Math.min(text.length, bytes);
-  while (end > 0 && Buffer.byteLength(JSON.stringify(text.slice(0, end))) > bytes) end = Math.floor(end * 0.75);
+  while (innerBytes(text.slice(0, end)) > bytes) end = Math.floor(end * 0.75);
   return isHighSurrogate(text.charCodeAt(end - 1)) ? text.slice(0, end - 1) : text.slice(0, end);
 }
 
 function tailOf(text: string, bytes: number): string {
   let length = Math.min(text.length, bytes);
-  while (length > 0 && Buffer.byteLength(JSON.stringify(text.slice(text.length - length))) > bytes)
-    length = Math.floor(length * 0.75);
+  while (innerBytes(text.slice(text.length - length)) > bytes) length = Math.floor(length * 0.75);
   const start = text.length - length;
   return isLowSurrogate(text.charCodeAt(start)) ? text.slice(start + 1) : text.slice(start);
 }

@@ -3,8 +3,10 @@
  * A live peer's tasks are never touched: its lease is renewed well before it passes.
  */
 import type { Applied } from "./attempt.js";
+import type { Clock } from "./clock.js";
 import type { ToolDefinition } from "./context.js";
 import { describeError, type Logger } from "./logger.js";
+import { Repeater } from "./repeater.js";
 import type { TaskStore } from "./store.js";
 import type { TaskRecord, TaskSummary } from "./task.js";
 import type { TaskEvent } from "./transitions.js";
@@ -13,6 +15,7 @@ const PAGE = 100;
 
 export interface RecoveryOptions {
   store: TaskStore;
+  clock: Clock;
   logger: Logger;
   /** How often a task is run, all told, when it may be run again. */
   maxTries: number;
@@ -21,6 +24,8 @@ export interface RecoveryOptions {
   runnerId: string;
   leaseUntilAt: () => number;
   now: () => number;
+  /** After how long without a sign of life a runner counts as lost. */
+  leaseMs: number;
   isMine: (taskId: string) => boolean;
   toolNamed: (name: string) => ToolDefinition | undefined;
   apply: (task: TaskRecord, event: TaskEvent) => Promise<Applied>;
@@ -30,13 +35,30 @@ export interface RecoveryOptions {
 
 export class Recovery {
   readonly #options: RecoveryOptions;
+  readonly #rounds: Repeater;
+  #lookedAt: number | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
+    const { clock, leaseMs, logger } = options;
+    const onError = (error: unknown): void =>
+      logger.warn({ error: describeError(error) }, "lost tasks could not be looked for; trying again");
+    this.#rounds = new Repeater({ clock, intervalMs: leaseMs / 3, onError, work: () => this.look() });
+  }
+
+  /** Looks at once, and then again and again. */
+  start(): void {
+    this.#lookedAt = undefined;
+    this.#rounds.start({ atOnce: true });
+  }
+
+  stop(): void {
+    this.#rounds.stop();
   }
 
   /** Looks at every unfinished task once. What it costs grows with what runs, not with what is retained. */
   async look(): Promise<void> {
+    if (this.#hasSlept()) return;
     let cursor: string | undefined;
     do {
       const query = { limit: PAGE, unfinished: true };
@@ -44,6 +66,17 @@ export class Recovery {
       for (const task of page.tasks) if (this.#isLost(task)) await this.#recover(task.taskId);
       cursor = page.nextCursor;
     } while (cursor !== undefined);
+  }
+
+  /**
+   * Whether this process has not run for longer than a lease, as on a machine that slept: its peers slept as well then,
+   * and get until the next look to renew.
+   */
+  #hasSlept(): boolean {
+    const now = this.#options.now();
+    const sinceMs = now - (this.#lookedAt ?? now);
+    this.#lookedAt = now;
+    return sinceMs > this.#options.leaseMs;
   }
 
   #isLost(task: TaskSummary): boolean {
@@ -68,16 +101,9 @@ export class Recovery {
 
   async #settle(task: TaskRecord): Promise<void> {
     const { attempt, cancellation } = task;
-    if (attempt.state === "leased" && attempt.leaseUntilAt > this.#options.now()) return;
-    if (cancellation !== undefined) {
-      await this.#options.apply(task, {
-        type: "cancel",
-        how: "still_running",
-        error: "Its runner was lost while it was being stopped.",
-      });
-      return;
-    }
-    if (this.#mayRunAgain(task)) await this.#runAgain(task);
+    if (attempt.state === "queued" && cancellation !== undefined)
+      await this.#options.apply(task, { type: "cancel", how: "not_started" });
+    else if (cancellation === undefined && this.#mayRunAgain(task)) await this.#runAgain(task);
     else await this.#lose(task);
   }
 

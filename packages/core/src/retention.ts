@@ -1,6 +1,7 @@
 /** Removes what has expired, in the background: bounded batches, one timer for all tasks, and the loop gets its turn between batches. */
-import type { Clock, Timer } from "./clock.js";
+import type { Clock } from "./clock.js";
 import { describeError, type Logger } from "./logger.js";
+import { Repeater } from "./repeater.js";
 import type { TaskStore } from "./store.js";
 
 /** How many tasks one batch removes at the most: large enough to keep up, small enough not to hold up the event loop. */
@@ -15,39 +16,30 @@ export interface SweeperOptions {
 }
 
 export class Sweeper {
-  readonly #options: SweeperOptions;
-  #timer: Timer | undefined;
-  #stopped = true;
+  readonly #store: TaskStore;
+  readonly #rounds: Repeater;
+  #stopped = false;
 
-  constructor(options: SweeperOptions) {
-    this.#options = options;
+  constructor({ store, clock, logger, intervalMs }: SweeperOptions) {
+    this.#store = store;
+    const onError = (error: unknown): void =>
+      logger.warn({ error: describeError(error) }, "expired tasks could not be swept; trying again later");
+    this.#rounds = new Repeater({ clock, intervalMs, onError, work: () => this.#sweep() });
   }
 
   start(): void {
-    if (this.#options.store.sweep === undefined || !this.#stopped) return;
+    if (this.#store.sweep === undefined) return;
     this.#stopped = false;
-    this.#schedule();
+    this.#rounds.start();
   }
 
   stop(): void {
     this.#stopped = true;
-    if (this.#timer !== undefined) this.#options.clock.clearTimer(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#options.clock.setTimer(() => void this.#sweep(), this.#options.intervalMs);
+    this.#rounds.stop();
   }
 
   async #sweep(): Promise<void> {
-    const { store, logger } = this.#options;
-    try {
-      while (!this.#stopped && (await store.sweep?.(BATCH)) === BATCH)
-        await new Promise((resolve) => setImmediate(resolve));
-    } catch (error) {
-      logger.warn({ error: describeError(error) }, "expired tasks could not be swept; trying again later");
-    }
-    this.#schedule();
+    while (!this.#stopped && (await this.#store.sweep?.(BATCH)) === BATCH)
+      await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -2,6 +2,7 @@
  * The seam between the runtime and whatever executes tools. The record and its lease are the truth; a runner only
  * decides when and where an attempt runs. A task that a runner delivers twice runs once, by its lease.
  */
+import { Fifo } from "./fifo.js";
 
 /** Names a task to a runner; nothing else of it goes through a queue. */
 export interface Submission {
@@ -11,7 +12,7 @@ export interface Submission {
 
 /** What the runtime offers to a runner. */
 export interface RunnerHost {
-  /** Runs one attempt to its very end: resolves when the tool has really settled, never rejects. */
+  /** Runs one attempt: resolves when the tool has really settled, never rejects. Its place is free then. */
   run(taskId: string): Promise<void>;
 }
 
@@ -39,12 +40,20 @@ export interface InProcessRunnerOptions {
   concurrency?: number;
 }
 
+/** What one owner has queued. Whoever is taken out of `waiting` stays in `order` until its turn passes it over. */
+interface Backlog {
+  owner: string;
+  order: Fifo<string>;
+  waiting: Set<string>;
+}
+
 /** Runs attempts on this event loop: bounded, and in turn between owners, so that no owner's backlog holds up another. */
 export class InProcessRunner implements Runner {
   readonly inProcess = true;
   readonly #concurrency: number;
-  /** Owners with something queued, in the order of their turns. */
-  readonly #queues = new Map<string, Set<string>>();
+  readonly #backlogs = new Map<string, Backlog>();
+  /** The backlogs in the order of their turns. */
+  #turns: Fifo<Backlog> = new Fifo();
   #host: RunnerHost | undefined;
   #busy = 0;
 
@@ -61,7 +70,7 @@ export class InProcessRunner implements Runner {
   }
 
   reserve(): boolean {
-    if (this.#busy >= this.#concurrency || this.#queues.size > 0) return false;
+    if (this.#host === undefined || this.#busy >= this.#concurrency || this.#backlogs.size > 0) return false;
     this.#busy += 1;
     return true;
   }
@@ -71,32 +80,38 @@ export class InProcessRunner implements Runner {
     this.#startNext();
   }
 
-  submit(submission: Submission, reserved: boolean): void {
-    if (reserved) this.#start(submission.taskId);
-    else this.#enqueue(submission);
+  submit({ owner, taskId }: Submission, reserved: boolean): void {
+    if (reserved) this.#start(taskId);
+    else this.#enqueue(owner, taskId);
   }
 
-  #enqueue({ owner, taskId }: Submission): void {
-    const queue = this.#queues.get(owner);
-    if (queue === undefined) this.#queues.set(owner, new Set([taskId]));
-    else queue.add(taskId);
-    this.#startNext();
-  }
-
-  remove(submission: Submission): boolean {
-    const queue = this.#queues.get(submission.owner);
-    if (queue === undefined || !queue.delete(submission.taskId)) return false;
-    if (queue.size === 0) this.#queues.delete(submission.owner);
+  remove({ owner, taskId }: Submission): boolean {
+    const backlog = this.#backlogs.get(owner);
+    if (backlog === undefined || !backlog.waiting.delete(taskId)) return false;
+    if (backlog.waiting.size === 0) this.#backlogs.delete(owner);
     return true;
   }
 
   close(): void {
-    this.#queues.clear();
     this.#host = undefined;
+    this.#backlogs.clear();
+    this.#turns = new Fifo();
+  }
+
+  #enqueue(owner: string, taskId: string): void {
+    let backlog = this.#backlogs.get(owner);
+    if (backlog === undefined) {
+      backlog = { owner, order: new Fifo(), waiting: new Set() };
+      this.#backlogs.set(owner, backlog);
+      this.#turns.push(backlog);
+    }
+    backlog.order.push(taskId);
+    backlog.waiting.add(taskId);
+    this.#startNext();
   }
 
   #startNext(): void {
-    while (this.#busy < this.#concurrency) {
+    while (this.#host !== undefined && this.#busy < this.#concurrency) {
       const taskId = this.#nextInTurn();
       if (taskId === undefined) return;
       this.#busy += 1;
@@ -106,15 +121,14 @@ export class InProcessRunner implements Runner {
 
   /** The first task of the owner whose turn it is; that owner then goes to the back. */
   #nextInTurn(): string | undefined {
-    const [turn] = this.#queues;
-    if (turn === undefined) return undefined;
-    const [owner, queue] = turn;
-    const [taskId] = queue;
-    this.#queues.delete(owner);
-    if (taskId === undefined) return undefined;
-    queue.delete(taskId);
-    if (queue.size > 0) this.#queues.set(owner, queue);
-    return taskId;
+    for (let backlog = this.#turns.shift(); backlog !== undefined; backlog = this.#turns.shift()) {
+      const taskId = firstWaiting(backlog);
+      // An owner whose whole backlog was removed may have a new one, which has a turn of its own.
+      if (backlog.waiting.size > 0) this.#turns.push(backlog);
+      else if (this.#backlogs.get(backlog.owner) === backlog) this.#backlogs.delete(backlog.owner);
+      if (taskId !== undefined) return taskId;
+    }
+    return undefined;
   }
 
   #start(taskId: string): void {
@@ -122,6 +136,13 @@ export class InProcessRunner implements Runner {
       this.#busy -= 1;
       this.#startNext();
     };
-    void this.#host?.run(taskId).then(done, done);
+    if (this.#host === undefined) done();
+    else void this.#host.run(taskId).then(done, done);
   }
+}
+
+function firstWaiting({ order, waiting }: Backlog): string | undefined {
+  for (let taskId = order.shift(); taskId !== undefined; taskId = order.shift())
+    if (waiting.delete(taskId)) return taskId;
+  return undefined;
 }

@@ -9,28 +9,57 @@ export interface StrayErrorTaker extends TaskHandle {
   fail(error: unknown): void;
 }
 
-const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
-
 let users = 0;
 
-function take(event: (typeof EVENTS)[number], error: unknown): void {
+const LISTENERS = {
+  uncaughtException: (error: unknown): void => {
+    if (!tellTask(error) && process.listenerCount("uncaughtException") === 1) stepAside(() => throwLater(error));
+  },
+  unhandledRejection: (reason: unknown): void => {
+    if (!tellTask(reason) && process.listenerCount("unhandledRejection") === 1) stepAside(() => rejectAnew(reason));
+  },
+};
+
+function tellTask(error: unknown): boolean {
   const task = ambientTask();
-  if (task !== undefined && "fail" in task) (task as StrayErrorTaker).fail(error);
-  else if (process.listenerCount(event) === 1) crash(error);
+  if (task === undefined || !("fail" in task)) return false;
+  (task as StrayErrorTaker).fail(error);
+  return true;
 }
 
-/** A listener, merely by being there, keeps the process alive: without one of the program's own, step aside. */
-function crash(error: unknown): void {
-  for (const event of EVENTS) process.off(event, LISTENERS[event]);
+/**
+ * A listener, merely by being there, changes what becomes of the process. Without one of the program's own, the error
+ * comes again with ours away, so that Node does what it was told to do (`--unhandled-rejections`); should the process
+ * live on, ours come back.
+ */
+function stepAside(comeAgain: () => void): void {
+  unlisten();
+  comeAgain();
+  setTimeout(() => {
+    if (users > 0) listen();
+  }, 0).unref();
+}
+
+function throwLater(error: unknown): void {
   setImmediate(() => {
     throw error;
   });
 }
 
-const LISTENERS = {
-  uncaughtException: (error: unknown): void => take("uncaughtException", error),
-  unhandledRejection: (error: unknown): void => take("unhandledRejection", error),
-};
+function rejectAnew(reason: unknown): void {
+  void Promise.reject(reason);
+}
+
+function listen(): void {
+  unlisten();
+  process.on("uncaughtException", LISTENERS.uncaughtException);
+  process.on("unhandledRejection", LISTENERS.unhandledRejection);
+}
+
+function unlisten(): void {
+  process.off("uncaughtException", LISTENERS.uncaughtException);
+  process.off("unhandledRejection", LISTENERS.unhandledRejection);
+}
 
 /**
  * Begins to take stray errors of tasks.
@@ -38,13 +67,13 @@ const LISTENERS = {
  * @returns a function that ends it
  */
 export function takeStrayErrors(): () => void {
-  if (users === 0) for (const event of EVENTS) process.on(event, LISTENERS[event]);
+  if (users === 0) listen();
   users += 1;
   let released = false;
   return () => {
     if (released) return;
     released = true;
     users -= 1;
-    if (users === 0) for (const event of EVENTS) process.off(event, LISTENERS[event]);
+    if (users === 0) unlisten();
   };
 }

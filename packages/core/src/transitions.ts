@@ -20,7 +20,11 @@ export type AttemptEvent =
   | { type: "ask"; epoch: number; question: Question }
   | { type: "withdraw"; epoch: number; key: string }
   | { type: "checkpoint"; epoch: number; checkpoint: JsonValue }
-  | { type: "finish"; epoch: number; outcome: Outcome; statusMessage?: string; partialOutput?: JsonValue[] };
+  | { type: "finish"; epoch: number; outcome: Outcome; statusMessage?: string; partialOutput?: JsonValue[] }
+  /** The end of cancelling: the work has been told to stop, and is no longer waited for. */
+  | { type: "cancel"; epoch: number; how: CancelHow; error?: string; partialOutput?: JsonValue[] };
+
+type CancelHow = NonNullable<Cancellation["how"]>;
 
 /** What may happen to a task from outside its attempt. */
 export type OutsideEvent =
@@ -28,9 +32,9 @@ export type OutsideEvent =
   | { type: "answer"; key: string; answer: JsonObject }
   /** Asks whoever runs the task to stop it. */
   | { type: "request_cancel" }
-  /** The end of cancelling: the work has been told to stop and is no longer waited for. */
-  | { type: "cancel"; how: NonNullable<Cancellation["how"]>; error?: string; partialOutput?: JsonValue[] }
-  /** The lease ran out and the tool's policy is to fail. */
+  /** Ends a task that nobody runs (`not_started`), or whose runner did not stop it in time (`still_running`). */
+  | { type: "cancel"; how: "not_started" | "still_running" }
+  /** The lease ran out and the task is not to be run again. Ends as cancelled if that was asked for. */
   | { type: "lose"; outcome: Extract<Outcome, { kind: "threw" }>; statusMessage: string };
 
 export type TaskEvent = AttemptEvent | OutsideEvent;
@@ -51,118 +55,152 @@ export type Transition = { changes: TaskChanges } | { refused: Refusal };
 
 const refuse = (refused: Refusal): Transition => ({ refused });
 
-/** Decides what `event` makes of `task` at `now`. */
+/**
+ * Decides what `event` makes of `task` at `now`. Instants that it writes never go back, whatever the clock does; only
+ * leases are compared with `now` itself.
+ */
 export function transition(task: TaskRecord, event: TaskEvent, now: number): Transition {
   if (isTerminal(task)) return refuse("terminal");
+  const at = Math.max(now, task.lastUpdatedAt);
   if ("epoch" in event) {
     if (task.attempt.state !== "leased") return refuse("not_leased");
     if (task.attempt.epoch !== event.epoch) return refuse("stale_epoch");
-    return attemptTransition(task, task.attempt, event, now);
+    return attemptTransition(task, task.attempt, event, at);
   }
-  return outsideTransition(task, event, now);
+  return outsideTransition(task, event, now, at);
 }
 
 type Leased = Extract<Attempt, { state: "leased" }>;
 
-function attemptTransition(task: TaskRecord, attempt: Leased, event: AttemptEvent, now: number): Transition {
+function attemptTransition(task: TaskRecord, attempt: Leased, event: AttemptEvent, at: number): Transition {
   switch (event.type) {
     case "start":
       if (task.cancellation !== undefined) return refuse("cancel_requested");
-      return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, startedAt: now } } };
+      return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, startedAt: at } } };
     case "renew":
       return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt } } };
     case "release":
-      return { changes: { attempt: { state: "queued", epoch: attempt.epoch, tries: attempt.tries } } };
+      // Handing back in good order is no failed try.
+      return { changes: { attempt: { state: "queued", epoch: attempt.epoch, tries: attempt.tries - 1 } } };
     case "report":
-      return report(event, now);
+      return report(event, at);
     case "set_status":
-      return setStatus(task, event, now);
+      return setStatus(task, event, at);
     case "ask":
-      return ask(task, event.question, now);
+      return ask(task, event.question, at);
     case "withdraw":
-      return settleQuestion(task, event.key, { withdrawnAt: now }, now);
+      return settleQuestion(task, event.key, { withdrawnAt: at }, at);
     case "checkpoint":
       return { changes: { checkpoint: event.checkpoint } };
     case "finish":
-      return finish(task, event, now);
+      return finish(task, event, at);
+    case "cancel":
+      return cancel(task, event, at);
   }
 }
 
-function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number): Transition {
+function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, at: number): Transition {
+  const { attempt } = task;
   switch (event.type) {
     case "lease":
-      return lease(task.attempt, event, now);
+      return lease(task, event, now);
     case "answer":
-      return settleQuestion(task, event.key, { answer: event.answer }, now);
+      return settleQuestion(task, event.key, { answer: event.answer }, at);
     case "request_cancel":
       if (task.cancellation !== undefined) return refuse("unchanged");
-      return { changes: { cancellation: { requestedAt: now } } };
+      return { changes: { cancellation: { requestedAt: at } } };
     case "cancel":
-      return cancel(task, event, now);
+      // Somebody took it up meanwhile, and is the one to stop it.
+      if (event.how === "not_started" && isLive(attempt, now)) return refuse("lease_live");
+      return cancel(task, event, at);
     case "lose":
-      if (task.attempt.state !== "leased") return refuse("not_leased");
-      if (task.attempt.leaseUntilAt > now) return refuse("lease_live");
-      return {
-        changes: { ...ending(task, now), status: "failed", outcome: event.outcome, statusMessage: event.statusMessage },
-      };
+      if (attempt.state !== "leased") return refuse("not_leased");
+      if (isLive(attempt, now)) return refuse("lease_live");
+      return lose(task, event, at);
   }
 }
 
-function lease(attempt: Attempt, event: Extract<OutsideEvent, { type: "lease" }>, now: number): Transition {
-  if (attempt.state === "leased" && attempt.leaseUntilAt > now) return refuse("lease_live");
+const isLive = (attempt: Attempt, now: number): boolean => attempt.state === "leased" && attempt.leaseUntilAt > now;
+
+function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>, now: number): Transition {
+  const { attempt } = task;
+  if (isLive(attempt, now)) return refuse("lease_live");
+  if (task.cancellation !== undefined) return refuse("cancel_requested");
   const { runnerId, leaseUntilAt } = event;
-  return {
-    changes: {
-      attempt: { state: "leased", epoch: attempt.epoch + 1, tries: attempt.tries + 1, runnerId, leaseUntilAt },
-    },
+  // A lease under which nothing ran was no try.
+  const tries = attempt.state === "leased" && attempt.startedAt === undefined ? attempt.tries : attempt.tries + 1;
+  const changes: TaskChanges = {
+    attempt: { state: "leased", epoch: attempt.epoch + 1, tries, runnerId, leaseUntilAt },
   };
+  // The code that had said `requireInput` is gone; open questions are still there to be answered.
+  if (task.status === "input_required" && outstandingQuestions(task).length === 0) changes.status = "working";
+  return { changes };
 }
 
-function report(event: Extract<AttemptEvent, { type: "report" }>, now: number): Transition {
-  const { type: _type, epoch: _epoch, ...news } = event;
-  return { changes: { ...news, lastUpdatedAt: now } };
+function lose(task: TaskRecord, event: Extract<OutsideEvent, { type: "lose" }>, at: number): Transition {
+  if (task.cancellation !== undefined) {
+    const started = task.attempt.state === "leased" && task.attempt.startedAt !== undefined;
+    if (!started) return cancel(task, { how: "not_started" }, at);
+    return cancel(task, { how: "still_running", error: "Its runner was lost while it was being stopped." }, at);
+  }
+  const { outcome, statusMessage } = event;
+  return { changes: { ...ending(task, at), status: "failed", outcome, statusMessage } };
 }
 
-function setStatus(task: TaskRecord, event: Extract<AttemptEvent, { type: "set_status" }>, now: number): Transition {
-  if (task.status === event.status && task.statusMessage === event.message) return refuse("unchanged");
-  return { changes: { status: event.status, statusMessage: event.message, lastUpdatedAt: now } };
+function report(event: Extract<AttemptEvent, { type: "report" }>, at: number): Transition {
+  const { type: _type, epoch: _epoch, partialOutput, ...news } = event;
+  const changes: TaskChanges = { ...news, lastUpdatedAt: at };
+  if (partialOutput !== undefined) changes.partialOutput = produced(partialOutput);
+  return { changes };
 }
 
-function ask(task: TaskRecord, question: Question, now: number): Transition {
+/** An empty list is nothing produced: kept, it would read as a measured zero. */
+const produced = (outputs: JsonValue[]): JsonValue[] | undefined => (outputs.length === 0 ? undefined : outputs);
+
+function setStatus(task: TaskRecord, event: Extract<AttemptEvent, { type: "set_status" }>, at: number): Transition {
+  // While a question is open, the task waits for a person, whatever else it does.
+  const status = outstandingQuestions(task).length > 0 ? "input_required" : event.status;
+  if (task.status === status && task.statusMessage === event.message) return refuse("unchanged");
+  return { changes: { status, statusMessage: event.message, lastUpdatedAt: at } };
+}
+
+function ask(task: TaskRecord, question: Question, at: number): Transition {
   if (task.questions.some((asked) => asked.key === question.key)) return refuse("key_taken");
   if (task.cancellation !== undefined) return refuse("cancel_requested");
-  return { changes: { status: "input_required", questions: [...task.questions, question], lastUpdatedAt: now } };
+  return { changes: { status: "input_required", questions: [...task.questions, question], lastUpdatedAt: at } };
 }
 
 /** Answers or withdraws one question; the last outstanding one sets the task to work again. */
-function settleQuestion(task: TaskRecord, key: string, how: Partial<Question>, now: number): Transition {
+function settleQuestion(task: TaskRecord, key: string, how: Partial<Question>, at: number): Transition {
   const question = task.questions.find((asked) => asked.key === key);
   if (question === undefined) return refuse("unknown_question");
   if (question.answer !== undefined || question.withdrawnAt !== undefined) return refuse("already_answered");
   const questions = task.questions.map((asked) => (asked === question ? { ...asked, ...how } : asked));
-  if (outstandingQuestions({ questions }).length > 0) return { changes: { questions, lastUpdatedAt: now } };
-  return { changes: { questions, status: "working", statusMessage: undefined, lastUpdatedAt: now } };
+  if (outstandingQuestions({ questions }).length > 0) return { changes: { questions, lastUpdatedAt: at } };
+  return { changes: { questions, status: "working", statusMessage: undefined, lastUpdatedAt: at } };
 }
 
-function finish(task: TaskRecord, event: Extract<AttemptEvent, { type: "finish" }>, now: number): Transition {
+function finish(task: TaskRecord, event: Extract<AttemptEvent, { type: "finish" }>, at: number): Transition {
   const { outcome } = event;
   const status = outcome.kind === "result" || outcome.kind === "error_result" ? "completed" : "failed";
-  const changes: TaskChanges = { ...ending(task, now), status, outcome, statusMessage: event.statusMessage };
+  const changes: TaskChanges = { ...ending(task, at), status, outcome, statusMessage: event.statusMessage };
   // A complete result replaces the partial one; a failure keeps what was produced, which is where its cause is read.
   if (status === "completed") changes.partialOutput = undefined;
-  else if (event.partialOutput !== undefined) changes.partialOutput = event.partialOutput;
+  else if (event.partialOutput !== undefined) changes.partialOutput = produced(event.partialOutput);
   return { changes };
 }
 
-function cancel(task: TaskRecord, event: Extract<OutsideEvent, { type: "cancel" }>, now: number): Transition {
-  const changes: TaskChanges = { ...ending(task, now), status: "cancelled", statusMessage: cancelMessage(event) };
-  changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? now, how: event.how };
+type CancelEnd = Pick<Extract<AttemptEvent, { type: "cancel" }>, "how" | "error" | "partialOutput">;
+
+function cancel(task: TaskRecord, event: CancelEnd, at: number): Transition {
+  const changes: TaskChanges = { ...ending(task, at), status: "cancelled", statusMessage: cancelMessage(event) };
+  changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? at, how: event.how };
   if (event.error !== undefined) changes.cancellation.error = event.error;
-  if (event.partialOutput !== undefined) changes.partialOutput = event.partialOutput;
+  if (event.partialOutput !== undefined) changes.partialOutput = produced(event.partialOutput);
   return { changes };
 }
 
-function cancelMessage({ how }: { how: NonNullable<Cancellation["how"]> }): string {
+function cancelMessage({ how }: { how: CancelHow }): string {
   if (how === "not_started") return "Cancelled before it started.";
   return how === "stopped"
     ? "Cancelled; the work has stopped."
@@ -170,14 +208,14 @@ function cancelMessage({ how }: { how: NonNullable<Cancellation["how"]> }): stri
 }
 
 /** What every last move has in common: the instants, the attempt's end, questions withdrawn. */
-function ending(task: TaskRecord, now: number): TaskChanges {
+function ending(task: TaskRecord, at: number): TaskChanges {
   const { epoch, tries } = task.attempt;
-  const changes: TaskChanges = { finishedAt: now, lastUpdatedAt: now, attempt: { state: "ended", epoch, tries } };
+  const changes: TaskChanges = { finishedAt: at, lastUpdatedAt: at, attempt: { state: "ended", epoch, tries } };
   if (task.attempt.state === "leased")
     changes.attempt = { state: "ended", epoch, tries, runnerId: task.attempt.runnerId };
   if (outstandingQuestions(task).length > 0) {
     changes.questions = task.questions.map((asked) =>
-      (asked.answer ?? asked.withdrawnAt) === undefined ? { ...asked, withdrawnAt: now } : asked,
+      (asked.answer ?? asked.withdrawnAt) === undefined ? { ...asked, withdrawnAt: at } : asked,
     );
   }
   return changes;

@@ -2,6 +2,7 @@
  * Who wants to know of which task. Any number may watch one task; a watcher of a finished task is let go, so
  * nothing is left behind by whoever does not unsubscribe.
  */
+import { describeError, type Logger } from "./logger.js";
 import type { Progress, TaskRecord } from "./task.js";
 import { isTerminal } from "./task.js";
 
@@ -10,44 +11,90 @@ export type TaskNews =
   | { type: "changed"; task: TaskRecord }
   | { type: "progress"; taskId: string; progress: Progress }
   /** The record is not there any more. */
-  | { type: "gone"; taskId: string };
+  | { type: "gone"; taskId: string }
+  /** The runtime has closed: it will tell nothing more, though the task may go on elsewhere. */
+  | { type: "closed"; taskId: string };
 
 export type Watcher = (news: TaskNews) => void;
 
+interface Watched {
+  watchers: Set<Watcher>;
+  /** Of the record last told. The same news comes by several ways (a write, a signal, a poll), and may come late. */
+  version: number;
+}
+
 export class Watchers {
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #logger: Logger;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
   /** The ids that somebody watches. */
   get taskIds(): Iterable<string> {
-    return this.#watchers.keys();
+    return this.#watched.keys();
   }
 
   get size(): number {
-    return this.#watchers.size;
+    return this.#watched.size;
   }
 
   has(taskId: string): boolean {
-    return this.#watchers.has(taskId);
+    return this.#watched.has(taskId);
   }
 
   /** @returns a function that stops the calls */
   add(taskId: string, watcher: Watcher): () => void {
-    const watchers = this.#watchers.get(taskId);
-    if (watchers === undefined) this.#watchers.set(taskId, new Set([watcher]));
-    else watchers.add(watcher);
+    const watched = this.#watched.get(taskId);
+    if (watched === undefined) this.#watched.set(taskId, { watchers: new Set([watcher]), version: 0 });
+    else watched.watchers.add(watcher);
     return () => this.#drop(taskId, watcher);
   }
 
-  tell(taskId: string, news: TaskNews): void {
-    const watchers = this.#watchers.get(taskId);
-    if (watchers === undefined) return;
-    if (news.type === "gone" || (news.type === "changed" && isTerminal(news.task))) this.#watchers.delete(taskId);
-    for (const watcher of [...watchers]) watcher(news);
+  /** Says how the record now is; does nothing when that, or something newer, has been said. */
+  changed(task: TaskRecord): void {
+    const watched = this.#watched.get(task.taskId);
+    if (watched === undefined || task.version <= watched.version) return;
+    watched.version = task.version;
+    if (isTerminal(task)) this.#watched.delete(task.taskId);
+    this.#tell(watched, { type: "changed", task });
+  }
+
+  progress(taskId: string, progress: Progress): void {
+    const watched = this.#watched.get(taskId);
+    if (watched !== undefined) this.#tell(watched, { type: "progress", taskId, progress });
+  }
+
+  gone(taskId: string): void {
+    this.#letGo(taskId, "gone");
+  }
+
+  close(): void {
+    for (const taskId of [...this.#watched.keys()]) this.#letGo(taskId, "closed");
+  }
+
+  #letGo(taskId: string, type: "gone" | "closed"): void {
+    const watched = this.#watched.get(taskId);
+    if (watched === undefined) return;
+    this.#watched.delete(taskId);
+    this.#tell(watched, { type, taskId });
+  }
+
+  /** What a watcher throws is its own affair: neither the other watchers nor the write that is told of may suffer. */
+  #tell(watched: Watched, news: TaskNews): void {
+    for (const watcher of [...watched.watchers]) {
+      try {
+        watcher(news);
+      } catch (error) {
+        this.#logger.error({ error: describeError(error) }, "a watcher of a task threw");
+      }
+    }
   }
 
   #drop(taskId: string, watcher: Watcher): void {
-    const watchers = this.#watchers.get(taskId);
-    if (watchers === undefined || !watchers.delete(watcher)) return;
-    if (watchers.size === 0) this.#watchers.delete(taskId);
+    const watched = this.#watched.get(taskId);
+    if (watched === undefined || !watched.watchers.delete(watcher)) return;
+    if (watched.watchers.size === 0) this.#watched.delete(taskId);
   }
 }

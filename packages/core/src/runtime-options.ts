@@ -1,0 +1,64 @@
+/** What a runtime can be told, and what it does when it is not. */
+import type { Clock } from "./clock.js";
+import type { Logger } from "./logger.js";
+import type { Runner } from "./runner.js";
+import type { TaskStore } from "./store.js";
+
+/** Fifteen minutes (seed: "kept for its ttl — 15 minutes by default, capped at 24 hours"). */
+export const DEFAULT_TTL_MS: number = 15 * 60_000;
+/** Twenty-four hours. */
+export const MAX_TTL_MS: number = 24 * 60 * 60_000;
+
+export interface TaskRuntimeOptions {
+  /** Default: a {@link MemoryStore}. */
+  store?: TaskStore;
+  /** Default: an {@link InProcessRunner}. */
+  runner?: Runner;
+  clock?: Clock;
+  logger?: Logger;
+  /** How long finished tasks are kept when neither caller nor tool says. Default: 15 minutes. */
+  defaultTtlMs?: number;
+  /** What a caller may ask for at the most; more is cut to it. Default: 24 hours. */
+  maxTtlMs?: number;
+  /** After how long without a sign of life a runner counts as lost. Default: 15 seconds. */
+  leaseMs?: number;
+  /** How long a cancelled attempt is waited for, and again after escalating. Default: 5 seconds. */
+  cancelGraceMs?: number;
+  /** How long a store that other processes use may take to answer a call before it counts as out. Default: 10 seconds. */
+  storeTimeoutMs?: number;
+  /** Partial output beyond this loses its middle. Default: 1 MiB of JSON. */
+  maxOutputBytes?: number;
+  /** A larger result ends its task as failed. Default: 64 MiB of JSON. */
+  maxResultBytes?: number;
+  /** Larger arguments are refused. Default: 4 MiB of JSON. */
+  maxArgumentsBytes?: number;
+  /** How often expired tasks are removed for good. Default: 30 seconds. */
+  sweepIntervalMs?: number;
+  /** How often a store of several processes is asked anew when its signals are silent. Default: 1 second without signals, else 5. */
+  pollIntervalMs?: number;
+  /** How often a task whose policy is `retry` is run, all told. Default: 3. */
+  maxTries?: number;
+}
+
+export type Settings = Required<Omit<TaskRuntimeOptions, "store" | "runner" | "clock" | "logger">>;
+
+const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
+  defaultTtlMs: DEFAULT_TTL_MS,
+  maxTtlMs: MAX_TTL_MS,
+  leaseMs: 15_000,
+  cancelGraceMs: 5000,
+  storeTimeoutMs: 10_000,
+  maxOutputBytes: 1024 * 1024,
+  maxResultBytes: 64 * 1024 * 1024,
+  maxArgumentsBytes: 4 * 1024 * 1024,
+  sweepIntervalMs: 30_000,
+  maxTries: 3,
+};
+
+/** `options` with the defaults where they say nothing. */
+export function settingsOf(options: TaskRuntimeOptions): Settings {
+  const pollIntervalMs = options.store?.signals === undefined ? 1000 : 5000;
+  const settings: Settings = { ...DEFAULTS, pollIntervalMs };
+  for (const name of Object.keys(settings) as (keyof Settings)[]) settings[name] = options[name] ?? settings[name];
+  return settings;
+}
