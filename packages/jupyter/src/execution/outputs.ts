@@ -16,7 +16,7 @@ import { wellFormed } from "./well-formed.js";
 
 /** The part of a kernel message that outputs are made from. */
 export interface OutputMessage {
-  header: { msg_type: string; session?: string };
+  header: { msg_type: string };
   content: Record<string, unknown>;
 }
 
@@ -39,15 +39,10 @@ export const defaultOutputLimits: OutputLimits = {
   maxBytes: 64 * 2 ** 20,
 };
 
-/** Which of the server's limits made it drop messages of the run. */
-export type ServerRateLimit = "iopub_msg_rate_limit" | "iopub_data_rate_limit";
-
 export interface CellOutputsOptions {
   limits?: Partial<OutputLimits>;
   /** The kernel's displays. Default: a registry of this run's own, so that no other cell can update its displays. */
   displays?: DisplayRegistry;
-  /** Our session with the kernel: a stream that bears it comes from the server and is its notice of dropped messages. */
-  ownSession?: string;
   /** Called when a message of another run has updated a display of this one. */
   onForeignUpdate?: () => void;
 }
@@ -56,7 +51,6 @@ export interface CellOutputsOptions {
 export class CellOutputs {
   readonly #limits: OutputLimits;
   readonly #displays: DisplayRegistry;
-  readonly #ownSession: string | undefined;
   readonly #onForeignUpdate: () => void;
   readonly #list: OutputList;
   #executionCount: number | null = null;
@@ -65,14 +59,12 @@ export class CellOutputs {
   #version = 0;
   #idle = false;
   #lateMessages = 0;
-  #rateLimited: ServerRateLimit | undefined;
   #sawError = false;
   readonly #followed = new Map<OutputSlot, { displayId: string } & DisplayTarget>();
 
-  constructor({ limits = {}, displays, ownSession, onForeignUpdate }: CellOutputsOptions = {}) {
+  constructor({ limits = {}, displays, onForeignUpdate }: CellOutputsOptions = {}) {
     this.#limits = { ...defaultOutputLimits, ...limits };
     this.#displays = displays ?? new DisplayRegistry();
-    this.#ownSession = ownSession;
     this.#onForeignUpdate = onForeignUpdate ?? (() => {});
     this.#list = new OutputList(this.#limits, (slot) => this.#forget(slot));
   }
@@ -90,11 +82,6 @@ export class CellOutputs {
   /** Output messages that came after the kernel was done; their outputs stand where they came, at the end. */
   get lateMessages(): number {
     return this.#lateMessages;
-  }
-
-  /** Set when the server has dropped messages of the run, so that the outputs have gaps in unknown places. */
-  get rateLimited(): ServerRateLimit | undefined {
-    return this.#rateLimited;
   }
 
   /** Grows whenever {@link outputs} would answer something else than before. */
@@ -125,28 +112,31 @@ export class CellOutputs {
   }
 
   /**
-   * Takes the `execute_reply`. It carries the error and the prompt number a second time, for when the server has dropped
-   * the messages that had them.
+   * Takes the content of the `execute_reply`. It carries the error and the prompt number a second time, for when the
+   * server has dropped the messages that had them, and what IPython would show in a pager (`len?`), for which a notebook
+   * has no other place than the outputs.
    *
    * @returns whether the outputs changed
    */
   applyReply(content: Record<string, unknown>): boolean {
+    const before = this.#version;
     this.#count(content.execution_count);
-    if (content.status !== "error" || this.#sawError) return false;
-    this.#error(content);
-    return true;
+    for (const page of pagesOf(content.payload)) this.#display({ data: page });
+    if (content.status === "error" && !this.#sawError) this.#error(content);
+    return this.#version > before;
   }
 
   #take({ header, content }: OutputMessage): void {
     switch (header.msg_type) {
       case "status":
-        this.#idle ||= content.execution_state === "idle";
+        // Busy again when a request that the kernel had dropped is sent once more.
+        this.#idle = content.execution_state === "idle";
         break;
       case "execute_input":
         this.#count(content.execution_count);
         break;
       case "stream":
-        if (!this.#isServerNotice(header, content)) this.#stream(content);
+        this.#stream(content);
         break;
       case "display_data":
         this.#display(content);
@@ -179,14 +169,6 @@ export class CellOutputs {
     const terminal = new TerminalText(this.#limits.maxStreamBytes);
     terminal.write(text);
     return { kind: "stream", name, text: terminal };
-  }
-
-  /** A server says that it drops messages by a stream of its own making: the kernel's bear the kernel's session. */
-  #isServerNotice(header: OutputMessage["header"], content: Record<string, unknown>): boolean {
-    if (this.#ownSession === undefined || header.session !== this.#ownSession) return false;
-    const isData = typeof content.text === "string" && content.text.includes("data rate");
-    this.#rateLimited = isData ? "iopub_data_rate_limit" : "iopub_msg_rate_limit";
-    return true;
   }
 
   #display(content: Record<string, unknown>): void {
@@ -268,6 +250,11 @@ export class CellOutputs {
 function displayIdOf(content: Record<string, unknown>): string | undefined {
   const displayId = asRecord(content.transient).display_id;
   return typeof displayId === "string" ? displayId : undefined;
+}
+
+function pagesOf(payload: unknown): Record<string, unknown>[] {
+  const entries = Array.isArray(payload) ? payload.map(asRecord) : [];
+  return entries.filter(({ source }) => source === "page").map(({ data }) => asRecord(data));
 }
 
 function storableError(

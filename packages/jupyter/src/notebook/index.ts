@@ -14,6 +14,7 @@ export {
   type ExecuteResultOutput,
   isJsonMimeType,
   joinLines,
+  kernelSpecOf,
   type MimeBundle,
   type MultilineString,
   type Notebook,

@@ -78,3 +78,9 @@ export function isJsonMimeType(mimeType: string): boolean {
 export function joinLines(text: MultilineString): string {
   return typeof text === "string" ? text : text.join("");
 }
+
+/** The kernelspec that the notebook asks for, if it names one. */
+export function kernelSpecOf({ metadata }: Notebook): string | undefined {
+  const { name } = (metadata.kernelspec ?? {}) as { name?: unknown };
+  return typeof name === "string" && name !== "" ? name : undefined;
+}

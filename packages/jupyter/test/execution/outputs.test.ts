@@ -4,10 +4,8 @@ import { DisplayRegistry } from "../../src/execution/display-registry.js";
 import { CUT_MIME_TYPE } from "../../src/execution/mime-bundle.js";
 import { CellOutputs, type CellOutputsOptions, type OutputMessage } from "../../src/execution/outputs.js";
 
-const KERNEL_SESSION = "kernel-session";
-
-function message(type: string, content: Record<string, unknown>, session = KERNEL_SESSION): OutputMessage {
-  return { header: { msg_type: type, session }, content };
+function message(type: string, content: Record<string, unknown>): OutputMessage {
+  return { header: { msg_type: type }, content };
 }
 const stdout = (text: string) => message("stream", { name: "stdout", text });
 const stderr = (text: string) => message("stream", { name: "stderr", text });
@@ -109,6 +107,13 @@ describe("a run", () => {
     const seen = reduce([message("error", error)]);
     seen.applyReply({ status: "error", execution_count: 4, ...error });
     expect(seen.outputs()).toEqual(expected);
+  });
+
+  it("shows what would go to a pager", () => {
+    const outputs = reduce([stdout("x\n")]);
+    const page = { source: "page", data: { "text/plain": "Signature: …" }, start: 0 };
+    expect(outputs.applyReply({ status: "ok", payload: [page, { source: "set_next_input" }, null] })).toBe(true);
+    expect(outputs.outputs()).toEqual([stream("stdout", "x\n"), shown("Signature: …")]);
   });
 
   it("keeps output that comes after the reply and after idle, and counts the latter", () => {
@@ -300,23 +305,5 @@ describe("limits", () => {
     const outputs = reduce(Array.from({ length: 20_000 }, (_, index) => (index % 2 ? stderr("e\n") : stdout("o\n"))));
     expect(outputs.outputs().length).toBeLessThanOrEqual(2_001);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-  });
-});
-
-describe("a server that drops messages", () => {
-  const notice = (kind: string) =>
-    message("stream", { name: "stderr", text: `IOPub ${kind} rate exceeded.\nThe server will…` }, "our-session");
-
-  it("is noticed by the session of its notice, which is no output", () => {
-    const outputs = reduce([stdout("a"), notice("message"), stdout("b")], { ownSession: "our-session" });
-    expect(outputs.rateLimited).toBe("iopub_msg_rate_limit");
-    expect(outputs.outputs()).toEqual([stream("stdout", "ab")]);
-    expect(reduce([notice("data")], { ownSession: "our-session" }).rateLimited).toBe("iopub_data_rate_limit");
-  });
-
-  it("is not confused with a program that prints the same words", () => {
-    const outputs = reduce([stderr("IOPub message rate exceeded.\n")], { ownSession: "our-session" });
-    expect(outputs.rateLimited).toBeUndefined();
-    expect(outputs.outputs()).toEqual([stream("stderr", "IOPub message rate exceeded.\n")]);
   });
 });

@@ -1,0 +1,217 @@
+/**
+ * The one execution engine: whatever asks for code to be run, a cell or a snippet, as a task or directly, for a while or
+ * to its end, gets it from {@link startRun}. Nothing else in this package sends code to a kernel or waits for one.
+ *
+ * A run belongs to the kernel and not to who asked: it goes on when nobody waits for it, and it ends in one of the typed
+ * states of the kernel's side, with all its outputs, whatever happens.
+ */
+import { type Clock, describeError, type Logger, stderrLogger, systemClock } from "@claimcheck/core";
+import type {
+  CancelReport,
+  ExecuteRequest,
+  ExecutionEnd,
+  KernelMessage,
+  KernelQueue,
+  QueuedRun,
+  RunListener,
+  RunState,
+} from "../kernel/index.js";
+import type { CellOutput } from "../notebook/index.js";
+import { Coalescer } from "./coalesce.js";
+import type { DisplayRegistry } from "./display-registry.js";
+import { CellOutputs, type OutputLimits } from "./outputs.js";
+
+/** The kernel that runs are made on. */
+export interface RunKernel {
+  queue: {
+    submit(...request: Parameters<KernelQueue["submit"]>): Pick<QueuedRun, "ended" | "state" | "cancel">;
+  };
+  /** One for all runs of the kernel, since a later cell may update an earlier one's displays. */
+  displays: DisplayRegistry;
+}
+
+/** What to run, and who follows it. */
+export interface RunRequest extends Omit<ExecuteRequest, "metadata" | "msgId"> {
+  kernel: RunKernel;
+  /** The notebook cell that it is: the kernel is told its id, as an editor does. Default: it is no cell. */
+  cell?: { id?: string | undefined };
+  /** When a run of the same group before this one does not complete, this one does not run. Default: none. */
+  group?: string;
+  /**
+   * Told all outputs so far: soon after the first, then at most every `outputIntervalMs` and for at most a tenth of the
+   * time; not for the last time, since {@link EngineRun.ended} has them.
+   *
+   * Told again after the end, with `late`, when a thread that the code left behind prints, or another run updates a
+   * display of this one.
+   */
+  onOutputs?(outputs: CellOutput[], late: boolean): void | Promise<void>;
+  /** Told when the run comes to a new state. */
+  onState?(state: RunState): void;
+  /** Answers `input()` and `getpass()`. Default: questions fail at once, inside the kernel. */
+  onInput?: NonNullable<RunListener["onInput"]>;
+  /** Cancels the run when it aborts. Default: none. */
+  signal?: AbortSignal;
+  /** How much output is kept. */
+  limits?: Partial<OutputLimits>;
+  /** Default: 100. */
+  outputIntervalMs?: number;
+  /** Default: the host's. */
+  clock?: Clock;
+  /** Told what the callbacks throw. Default: stderr. */
+  logger?: Logger;
+}
+
+/** How a run ended, and what it left. */
+export type RunEnd = ExecutionEnd & {
+  outputs: CellOutput[];
+  /** From the request until the kernel began; until the end if it never did. */
+  queuedMs: number;
+  /** From the kernel's beginning to the end; null if it never began. */
+  ranMs: number | null;
+};
+
+/** Puts code in the kernel's queue. Returns at once; what becomes of it is in the run. */
+export function startRun(request: RunRequest): EngineRun {
+  return new EngineRun(request);
+}
+
+/** One run; see {@link startRun}. */
+export class EngineRun {
+  /** Resolves when the kernel has begun with it, or when it has ended without. */
+  readonly begun: Promise<void>;
+  /** Resolves when it has ended; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  readonly #queued: ReturnType<RunKernel["queue"]["submit"]>;
+  readonly #outputs: CellOutputs;
+  readonly #coalescer: Coalescer;
+  readonly #request: RunRequest;
+  readonly #clock: Clock;
+  readonly #submittedAt: number;
+  #settleBegun: () => void = () => {};
+  #isOver = false;
+
+  /** @internal */
+  constructor(request: RunRequest) {
+    this.#request = request;
+    this.#clock = request.clock ?? systemClock;
+    this.#submittedAt = this.#clock.now();
+    this.#coalescer = this.#createCoalescer();
+    this.#outputs = new CellOutputs({
+      displays: request.kernel.displays,
+      ...(request.limits === undefined ? {} : { limits: request.limits }),
+      onForeignUpdate: () => this.#coalescer.mark(),
+    });
+    this.begun = new Promise((resolve) => {
+      this.#settleBegun = resolve;
+    });
+    this.#queued = request.kernel.queue.submit(executeRequest(request), this.#listener(), groupOf(request));
+    this.ended = this.#queued.ended.then((end) => this.#onEnd(end));
+    this.#followSignal();
+  }
+
+  /** Where it stands. */
+  get state(): RunState {
+    return this.#queued.state;
+  }
+
+  /** The prompt number, once the kernel has said it. */
+  get executionCount(): number | null {
+    return this.#outputs.executionCount;
+  }
+
+  /** All outputs so far. */
+  outputs(): CellOutput[] {
+    return this.#outputs.outputs();
+  }
+
+  /**
+   * Stops it, wherever it is: takes it out of the queue, or interrupts the kernel and waits to see it idle, asking again
+   * if need be. Resolves with what was seen to come of it, after a few seconds at most; it may be called again. Never
+   * rejects, and never touches another run.
+   */
+  async cancel(): Promise<CancelReport> {
+    return await this.#queued.cancel();
+  }
+
+  #createCoalescer(): Coalescer {
+    return new Coalescer({
+      work: () => this.#request.onOutputs?.(this.outputs(), this.#isOver),
+      intervalMs: this.#request.outputIntervalMs ?? 100,
+      clock: this.#clock,
+      onError: (error) => this.#report(error),
+    });
+  }
+
+  #listener(): RunListener {
+    const { onInput } = this.#request;
+    return {
+      onMessage: (message) => this.#onMessage(message),
+      onState: (state) => this.#onState(state),
+      ...(onInput === undefined ? {} : { onInput: (question) => onInput.call(this.#request, question) }),
+    };
+  }
+
+  #onMessage(message: KernelMessage): void {
+    // The first message of a run is that the kernel is busy with it.
+    this.#settleBegun();
+    if (this.#outputs.apply(message)) this.#coalescer.mark();
+  }
+
+  #onState(state: RunState): void {
+    if (state.name === "running" || state.name === "done") this.#settleBegun();
+    this.#request.onState?.(state);
+  }
+
+  #onEnd(end: ExecutionEnd): RunEnd {
+    this.#outputs.applyReply(replyOf(end));
+    // What is coalesced until now is in the result: telling it again would overtake whoever saves the result.
+    this.#coalescer.reset();
+    this.#isOver = true;
+    const { executionCount } = this.#outputs;
+    const begunAt = end.startedAt ?? end.endedAt;
+    return {
+      ...end,
+      executionCount: executionCount ?? end.executionCount,
+      outputs: this.outputs(),
+      queuedMs: begunAt - this.#submittedAt,
+      ranMs: end.startedAt === null ? null : end.endedAt - end.startedAt,
+    };
+  }
+
+  #followSignal(): void {
+    const { signal } = this.#request;
+    if (signal === undefined) return;
+    const cancel = () => void this.cancel();
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    void this.ended.then(() => signal.removeEventListener("abort", cancel));
+  }
+
+  #report(error: unknown): void {
+    const logger = this.#request.logger ?? stderrLogger;
+    logger.error({ error: describeError(error) }, "a follower of a run's outputs failed");
+  }
+}
+
+function executeRequest(request: RunRequest): ExecuteRequest {
+  const { code, storeHistory, silent, userExpressions, cell } = request;
+  return {
+    code,
+    ...(storeHistory === undefined ? {} : { storeHistory }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(userExpressions === undefined ? {} : { userExpressions }),
+    // The name under which editors send it.
+    ...(cell?.id === undefined ? {} : { metadata: { cellId: cell.id } }),
+  };
+}
+
+function groupOf({ group }: RunRequest): { group?: string } {
+  return group === undefined ? {} : { group };
+}
+
+/** The reply's content; of a run that got none, the error that it is known to have ended with. */
+function replyOf(end: ExecutionEnd): Record<string, unknown> {
+  if (end.state === "completed") return end.reply;
+  if (end.state === "errored" || end.state === "interrupted") return { ...end.reply, ...end.error, status: "error" };
+  return {};
+}

@@ -1,0 +1,209 @@
+/**
+ * Which kernel a run gets.
+ *
+ * A notebook's kernel is the one that its Jupyter session has, be it a person's: two kernels for one notebook would be two
+ * states of it. Kernels are shared with people and other programs, so none is ever ended here, except those that were
+ * started here for no notebook.
+ */
+import { type Clock, type Logger, systemClock } from "@claimcheck/core";
+import { type ConnectionOptions, JupyterError, type JupyterRest, type SessionModel } from "../kernel/index.js";
+import { KernelError } from "./errors.js";
+import { SharedKernel } from "./shared-kernel.js";
+
+/** A kernel for a run, and whether what ran before is still known to it. */
+export interface AssignedKernel {
+  kernel: SharedKernel;
+  /**
+   * - `same`: the one that it got the last time
+   * - `adopted`: it was there before us, with whatever state it has
+   * - `started`: a new one
+   * - `restarted`: the same one, but its process is another: the state is lost
+   * - `replaced`: another one, because the one of the last time is gone: the state is lost
+   */
+  origin: "same" | "adopted" | "started" | "restarted" | "replaced";
+}
+
+export interface KernelsOptions {
+  rest: JupyterRest;
+  /** Passed on to each connection. */
+  connection?: Partial<Omit<ConnectionOptions, "rest" | "kernelId" | "sessionId">>;
+  clock?: Clock;
+  logger?: Logger;
+}
+
+/** What was assigned the last time, for comparison. */
+interface Assignment {
+  kernelId: string;
+  processes: number;
+  assignedAt: number;
+}
+
+/** For so long a kernel that was there is taken to be there: asking the server before every run would double its cost. */
+const TRUSTED_MS = 1_000;
+
+/** The kernels of one Jupyter Server, as this process uses them. */
+export class Kernels {
+  readonly #rest: JupyterRest;
+  readonly #options: KernelsOptions;
+  readonly #clock: Clock;
+  readonly #connected = new Map<string, Promise<SharedKernel>>();
+  /** By notebook path, by kernel id, and for snippets. */
+  readonly #assigned = new Map<string, Assignment>();
+  /** The end of the last assignment of each key: two at once would start two kernels. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #startedHere = new Set<string>();
+  #isClosed = false;
+
+  constructor(options: KernelsOptions) {
+    this.#rest = options.rest;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * The kernel of a notebook: that of its session, else a new one in the notebook's folder.
+   *
+   * @param path below the server's root
+   * @param kernelName the kernelspec to start if there is no session. Default: the server's default.
+   * @throws KernelError, JupyterError
+   */
+  async forNotebook(path: string, kernelName?: string): Promise<AssignedKernel> {
+    const normal = path.replace(/^\/+/, "");
+    return await this.#inTurn(`notebook ${normal}`, async (key) => {
+      const session = await this.#sessionOf(normal);
+      if (session?.kernel) return await this.#assign(key, session.kernel.id, "adopted");
+      const kernelId = await this.#startFor(normal, kernelName);
+      return await this.#assign(key, kernelId, "started");
+    });
+  }
+
+  /**
+   * The kernel for code that belongs to no notebook: one of our own for all of it, of the server's default kernelspec.
+   * @throws KernelError, JupyterError
+   */
+  async forSnippets(): Promise<AssignedKernel> {
+    return await this.#inTurn("snippets", async (key) => {
+      const last = this.#assigned.get(key);
+      if (last && (await this.#isThere(last))) return await this.#assign(key, last.kernelId, "adopted");
+      const { id } = await this.#rest.startKernel();
+      this.#startedHere.add(id);
+      return await this.#assign(key, id, "started");
+    });
+  }
+
+  /**
+   * A kernel that runs already.
+   * @throws KernelError `kernel_not_found`, with the kernels that there are; JupyterError
+   */
+  async withId(kernelId: string): Promise<AssignedKernel> {
+    return await this.#inTurn(`kernel ${kernelId}`, async (key) => {
+      try {
+        return await this.#assign(key, kernelId, "adopted");
+      } catch (cause) {
+        if (JupyterError.is(cause) && cause.code === "not_found") throw await this.#unknownKernel(kernelId, cause);
+        throw cause;
+      }
+    });
+  }
+
+  /** Closes all connections, and ends the kernels that were started for no notebook. May be called again. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#turns.values());
+    const kernels = await Promise.allSettled(this.#connected.values());
+    await Promise.all(kernels.map((each) => (each.status === "fulfilled" ? each.value.connection.close() : undefined)));
+    const own = [...this.#startedHere];
+    this.#startedHere.clear();
+    // One that cannot be ended is gone already, or its server is.
+    await Promise.allSettled(own.map((kernelId) => this.#rest.deleteKernel(kernelId)));
+  }
+
+  async #inTurn(key: string, assign: (key: string) => Promise<AssignedKernel>): Promise<AssignedKernel> {
+    if (this.#isClosed) throw new KernelError("closed", "No code can be run any more: the server is being closed.");
+    const next = () => assign(key);
+    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(next, next);
+    this.#turns.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+  }
+
+  async #assign(key: string, kernelId: string, origin: "adopted" | "started"): Promise<AssignedKernel> {
+    const kernel = await this.#connect(kernelId);
+    const last = this.#assigned.get(key);
+    this.#assigned.set(key, { kernelId, processes: kernel.processes, assignedAt: this.#clock.now() });
+    if (last === undefined) return { kernel, origin };
+    if (last.kernelId !== kernelId) return { kernel, origin: "replaced" };
+    return { kernel, origin: last.processes === kernel.processes ? "same" : "restarted" };
+  }
+
+  #connect(kernelId: string): Promise<SharedKernel> {
+    const known = this.#connected.get(kernelId);
+    if (known) return known;
+    const connecting = this.#newConnection(kernelId);
+    this.#connected.set(kernelId, connecting);
+    connecting.catch(() => this.#connected.delete(kernelId));
+    return connecting;
+  }
+
+  async #newConnection(kernelId: string): Promise<SharedKernel> {
+    const { rest, connection, logger } = this.#options;
+    const kernel = await SharedKernel.connect({
+      ...connection,
+      clock: this.#clock,
+      ...(logger === undefined ? {} : { logger }),
+      rest,
+      kernelId,
+    });
+    kernel.connection.subscribe((event) => {
+      if (event.type === "closed") this.#connected.delete(kernelId);
+    });
+    return kernel;
+  }
+
+  async #sessionOf(path: string): Promise<SessionModel | undefined> {
+    const sessions = await this.#rest.listSessions();
+    return sessions.find((session) => session.type === "notebook" && session.path === path && session.kernel !== null);
+  }
+
+  async #startFor(path: string, kernelName: string | undefined): Promise<string> {
+    if (kernelName !== undefined) await this.#refuseUnknownSpec(kernelName);
+    const session = await this.#rest.openSession(path, kernelName === undefined ? {} : { kernelName });
+    if (session.kernel) return session.kernel.id;
+    throw new JupyterError("server_error", `The server opened a session of ${path} and started no kernel for it.`);
+  }
+
+  /** Asked for an unknown one, a server starts its default without a word, or fails without a reason. */
+  async #refuseUnknownSpec(kernelName: string): Promise<void> {
+    const { specs, defaultName } = await this.#rest.listKernelSpecs();
+    if (specs.some(({ name }) => name === kernelName)) return;
+    const choices = specs.map(({ name, displayName }) => {
+      return `${JSON.stringify(name)} (${displayName}${name === defaultName ? ", the default" : ""})`;
+    });
+    const available = choices.length === 0 ? "it has none at all" : `it has ${choices.join(", ")}`;
+    const message = `The server has no kernel named ${JSON.stringify(kernelName)}: ${available}.`;
+    throw new KernelError("unknown_kernelspec", message);
+  }
+
+  async #isThere({ kernelId, processes, assignedAt }: Assignment): Promise<boolean> {
+    const kernel = await this.#connected.get(kernelId)?.catch(() => undefined);
+    const isUnchanged = kernel?.connection.state === "open" && kernel.processes === processes;
+    if (isUnchanged && this.#clock.now() - assignedAt < TRUSTED_MS) return true;
+    try {
+      await this.#rest.getKernel(kernelId);
+      return true;
+    } catch (error) {
+      if (JupyterError.is(error) && error.code === "not_found") return false;
+      throw error;
+    }
+  }
+
+  async #unknownKernel(kernelId: string, cause: JupyterError): Promise<KernelError> {
+    const running = await this.#rest.listKernels();
+    const list = running.map(({ id, name, executionState }) => `${id} (${name}, ${executionState})`).join(", ");
+    const hint = list === "" ? "none is running" : `running are ${list}`;
+    return new KernelError("kernel_not_found", `No kernel has the id ${kernelId}: ${hint}.`, { cause });
+  }
+}
