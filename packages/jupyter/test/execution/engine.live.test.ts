@@ -168,7 +168,7 @@ print("now")`;
     expect(late).toBe(true);
   });
 
-  it("of a great many lines is bounded, and says when the server dropped some", async () => {
+  it("of a great many lines is bounded, with an exact count of what is left out", async () => {
     const kernel = await newKernel();
     const end = await run(kernel, "for i in range(300_000): print(i)", { limits: { maxStreamBytes: 20_000 } }).ended;
     expect(end.state).toBe("completed");

@@ -198,7 +198,12 @@ describe("displays", () => {
   });
 
   it("that were cleared are not brought back by an update", () => {
-    expect(outputsOf(display("a", "d"), clearOutput(false), update("b", "d"))).toEqual([]);
+    const displays = new DisplayRegistry();
+    let told = 0;
+    const cleared = reduce([display("a", "d"), clearOutput(false)], { displays, onForeignUpdate: () => told++ });
+    reduce([update("b", "d")], { displays });
+    expect(cleared.outputs()).toEqual([]);
+    expect(told).toBe(0);
   });
 
   it("are forgotten when there are too many of them, oldest first", () => {
