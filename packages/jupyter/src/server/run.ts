@@ -12,6 +12,8 @@ export interface CommandResult {
 export interface CommandOptions {
   /** Killed after this time. */
   timeoutMs: number;
+  /** Default: this process's. */
+  env?: NodeJS.ProcessEnv;
   /** Called with each whole line of output. */
   onLine?: (line: string) => void;
 }
@@ -29,7 +31,11 @@ export function runCommand(command: readonly string[], options: CommandOptions):
     lines.push(text);
   };
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], timeout: options.timeoutMs });
+    const child = spawn(program, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: options.timeoutMs,
+      env: options.env ?? process.env,
+    });
     child.stdout.setEncoding("utf8").on("data", keep);
     child.stderr.setEncoding("utf8").on("data", keep);
     child.on("error", (error) => resolve({ exitCode: null, output: error.message }));

@@ -62,8 +62,8 @@ export class FakeJupyter {
   }
 
   get rest(): JupyterRest {
-    const { port } = this.#http?.address() as AddressInfo;
-    return new JupyterRest(serverAddress(`http://127.0.0.1:${port}/`, TOKEN));
+    const address = this.#http?.address() as AddressInfo | undefined;
+    return new JupyterRest(serverAddress(`http://127.0.0.1:${address?.port}/`, TOKEN));
   }
 
   async close(): Promise<void> {
