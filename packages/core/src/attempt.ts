@@ -132,7 +132,10 @@ export class RunningAttempt implements TaskHandle {
 
   /** Runs the handler. Resolves when it has really settled, which frees its place; never rejects. */
   async run(): Promise<void> {
-    if (!(await this.#start())) return;
+    if (!this.#hasStarted() && !(await this.#noteStart())) return;
+    if (this.#over || this.#stopping) return;
+    this.#work = "running";
+    this.#startRunLimit();
     const outcome = await this.#callHandler();
     this.#settled();
     // Stopped on purpose: whoever stops it writes the end. A complete result that is there after all still wins.
@@ -140,20 +143,17 @@ export class RunningAttempt implements TaskHandle {
     this.#leaveIfDone();
   }
 
-  async #start(): Promise<boolean> {
-    const { attempt } = this.#task ?? {};
-    if (attempt?.state === "leased" && attempt.startedAt === undefined) {
-      const startNow = (): AttemptEvent => ({
-        type: "start",
-        epoch: this.#epoch,
-        leaseUntilAt: this.#host.leaseUntilAt(),
-      });
-      if (!(await this.#applyUntilItLands(startNow, () => this.#over || this.#stopping))) return false;
-    }
-    if (this.#over || this.#stopping) return false;
-    this.#work = "running";
-    this.#startRunLimit();
-    return true;
+  /** A task that is run at once is created as one that has started. */
+  #hasStarted(): boolean {
+    const attempt = this.#task?.attempt;
+    return attempt?.state === "leased" && attempt.startedAt !== undefined;
+  }
+
+  #noteStart(): Promise<boolean> {
+    return this.#applyUntilItLands(
+      () => ({ type: "start", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() }),
+      () => this.#over || this.#stopping,
+    );
   }
 
   #startRunLimit(): void {
@@ -206,21 +206,24 @@ export class RunningAttempt implements TaskHandle {
   // --- the end ---------------------------------------------------------------------------------------------------
 
   #finishEvent(outcome: Outcome, statusMessage: string | undefined = messageOf(outcome)): AttemptEvent {
-    const event: AttemptEvent = { type: "finish", epoch: this.#epoch, outcome };
+    const report = this.#reporter?.last({ outputs: outcome.kind === "threw" || outcome.kind === "protocol_error" });
+    const event: AttemptEvent = { type: "finish", epoch: this.#epoch, outcome, ...report };
     if (statusMessage !== undefined) event.statusMessage = statusMessage;
-    // A complete result replaces what was visible of it before.
-    const partialOutput = outcome.kind.endsWith("result") ? undefined : this.#reporter?.lastOutputs();
-    if (partialOutput !== undefined) event.partialOutput = partialOutput;
     return event;
   }
 
   /** Writes the last move, unless another one was decided first. Resolves when the attempt is over. */
   #end(event: AttemptEvent): Promise<void> {
-    this.#ending ??= this.#applyUntilItLands(
+    this.#ending ??= this.#writeEnd(event);
+    return this.#ending;
+  }
+
+  async #writeEnd(event: AttemptEvent): Promise<void> {
+    await this.#applyUntilItLands(
       () => event,
       () => this.#over,
-    ).then(() => this.#finished());
-    return this.#ending;
+    );
+    this.#finished();
   }
 
   /** While the store is out, tries until the event lands or `isMoot`. Answers whether it was taken. */
@@ -311,10 +314,13 @@ export class RunningAttempt implements TaskHandle {
       this.#stopping = true;
       void this.#noteCancellation();
       const { how, error } = await this.#stop();
-      const event: AttemptEvent = { type: "cancel", epoch: this.#epoch, how };
+      const event: AttemptEvent = {
+        type: "cancel",
+        epoch: this.#epoch,
+        how,
+        ...this.#reporter?.last({ outputs: true }),
+      };
       if (error !== undefined) event.error = error;
-      const partialOutput = this.#reporter?.lastOutputs();
-      if (partialOutput !== undefined) event.partialOutput = partialOutput;
       void this.#end(event);
     }
     await this.#ending;
@@ -335,6 +341,8 @@ export class RunningAttempt implements TaskHandle {
 
   async #stop(): Promise<StopResult> {
     if (this.#work === "waiting") return { how: "not_started" };
+    // Whoever waits for a person cannot stop before it is told that nobody will answer.
+    this.#questions?.withdrawAll("task_ended");
     this.#cancelSource.cancel();
     return this.#ladder.stop();
   }

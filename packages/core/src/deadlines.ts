@@ -12,10 +12,12 @@ interface Entry {
   callback: (() => void) | undefined;
 }
 
+const byInstant = (): PriorityQueue<Entry> => new PriorityQueue((entry) => entry.at);
+
 export class Deadlines {
   /** Whose `now()` the instants are meant by. */
   readonly #clock: Clock;
-  readonly #queue: PriorityQueue<Entry> = new PriorityQueue((entry) => entry.at);
+  #queue: PriorityQueue<Entry> = byInstant();
   #cancelled = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -39,14 +41,19 @@ export class Deadlines {
     };
   }
 
-  /** Cancelled entries sit in the heap until they surface; when they are the majority, rebuild it without them. */
+  /** Cancelled entries sit in the heap until they surface; when they are all, or the majority of many, it is built anew. */
   #prune(): void {
-    if (this.#cancelled * 2 < this.#queue.size || this.#queue.size < 64) return;
-    const kept: Entry[] = [];
-    for (let entry = this.#queue.pop(); entry !== undefined; entry = this.#queue.pop()) {
+    const { size } = this.#queue;
+    if (this.#cancelled < size && (this.#cancelled * 2 < size || size < 64)) return;
+    const kept = byInstant();
+    for (
+      let entry = this.#queue.pop();
+      entry !== undefined && kept.size < size - this.#cancelled;
+      entry = this.#queue.pop()
+    ) {
       if (entry.callback !== undefined) kept.push(entry);
     }
-    for (const entry of kept) this.#queue.push(entry);
+    this.#queue = kept;
     this.#cancelled = 0;
     this.#arm();
   }

@@ -5,6 +5,7 @@
 import type { Clock } from "./clock.js";
 import { systemClock } from "./clock.js";
 import { decodeCursor, encodeCursor } from "./cursor.js";
+import { frozenCopy } from "./frozen-copy.js";
 import { PriorityQueue } from "./priority-queue.js";
 import type { ListQuery, TaskPage, TaskStore } from "./store.js";
 import type { TaskChanges, TaskRecord } from "./task.js";
@@ -47,7 +48,7 @@ export class MemoryStore implements TaskStore {
     if (holder !== undefined && !isExpired(holder.record, this.#clock.now())) return holder.record;
     if (this.#entries.has(record.taskId)) throw new Error(`Task id ${record.taskId} is taken.`);
     const { taskId, createdAt } = record;
-    const entry: Entry = { taskId, createdAt, removed: false, record: Object.freeze(detach(record)), expiresAt: NEVER };
+    const entry: Entry = { taskId, createdAt, removed: false, record: frozenCopy(record), expiresAt: NEVER };
     this.#entries.set(taskId, entry);
     index.order.add(entry);
     this.#everybody.add(entry);
@@ -78,7 +79,7 @@ export class MemoryStore implements TaskStore {
     const entry = this.#live(this.#entries.get(taskId));
     if (entry === undefined) return null;
     if (entry.record.version !== expectedVersion) return "conflict";
-    entry.record = Object.freeze(applyChanges(entry.record, detach(changes)));
+    entry.record = Object.freeze(applyChanges(entry.record, frozenMembers(changes)));
     this.#noteExpiry(entry);
     return entry.record;
   }
@@ -137,16 +138,9 @@ export class MemoryStore implements TaskStore {
   }
 }
 
-/** `value` with its members copied and frozen, so that nobody who passed or got one can change what is stored. */
-function detach<T extends object>(value: T): T {
-  const detached = { ...value } as Record<string, unknown>;
-  for (const [name, member] of Object.entries(detached)) {
-    if (typeof member === "object" && member !== null) detached[name] = deepFreeze(JSON.parse(JSON.stringify(member)));
-  }
-  return detached as T;
-}
-
-function deepFreeze<T extends object>(value: T): T {
-  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) deepFreeze(member);
-  return Object.freeze(value);
+/** The members copied and frozen; one that is `undefined` says that it is to be removed. */
+function frozenMembers(changes: TaskChanges): TaskChanges {
+  const frozen: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(changes)) frozen[name] = frozenCopy(member);
+  return frozen;
 }

@@ -59,9 +59,13 @@ export class Reporter implements Flushable {
     return outputs?.produced ?? 0;
   }
 
-  /** All outputs so far, within bounds; `undefined` when nothing was ever recorded. */
-  lastOutputs(): JsonValue[] | undefined {
-    return this.#bound()?.outputs;
+  /** What goes with the last move: the newest progress and, unless a complete result replaces them, all outputs within bounds. */
+  last({ outputs }: { outputs: boolean }): Report {
+    const report: Report = {};
+    if (this.#pending?.progress !== undefined) report.progress = this.#pending.progress;
+    const partialOutput = outputs ? this.#bound()?.outputs : undefined;
+    if (partialOutput !== undefined) report.partialOutput = partialOutput;
+    return report;
   }
 
   /** Lets go of everything; nothing more is written. */

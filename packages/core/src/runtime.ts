@@ -220,7 +220,7 @@ export class TaskRuntime {
       if (this.#store.signals !== undefined)
         this.#releases.push(this.#store.signals.subscribe((taskId) => this.#hint(taskId)));
     } catch (error) {
-      await this.#letGo().catch((also: unknown) =>
+      await this.#letGo(call(() => this.#runner.close())).catch((also: unknown) =>
         this.#logger.error({ error: describeError(also) }, "what had been opened could not be closed"),
       );
       throw error;
@@ -253,12 +253,16 @@ export class TaskRuntime {
     this.#recovery.stop();
     this.#sweeper.stop();
     const { storeTimeoutMs } = this.#settings;
+    // What it has queued stays where it is, to be put down or left to others.
+    const runnerClosed = call(() => this.#runner.close());
+    // Looked at last of all, which must not count as unhandled until then.
+    runnerClosed.catch(() => {});
     try {
       await this.#within(storeTimeoutMs, this.#allCreated());
       if (drainMs > 0) await this.#within(drainMs, this.#drained());
       await this.#putAllDown();
     } finally {
-      await this.#letGo();
+      await this.#letGo(runnerClosed);
     }
   }
 
@@ -269,14 +273,14 @@ export class TaskRuntime {
   }
 
   /** Gives up everything that opening took. Takes every step, whatever another one throws, and throws that in the end. */
-  async #letGo(): Promise<void> {
+  async #letGo(runnerClosed: Promise<void>): Promise<void> {
     this.#state = "closed";
     for (const repeater of this.#upkeep) repeater.stop();
     for (const release of this.#releases.splice(0)) release();
     this.#watchers.close();
     this.#attempts.clear();
     this.#flusher.close();
-    const steps = await Promise.allSettled([call(() => this.#runner.close()), call(() => this.#store.close?.())]);
+    const steps = await Promise.allSettled([runnerClosed, call(() => this.#store.close?.())]);
     const failed = steps.find((step) => step.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -342,7 +346,8 @@ export class TaskRuntime {
       begun = true;
       // Before the work begins: quick work may end before this promise's caller hears of it.
       if (call.watcher !== undefined) this.#watchers.add(task.taskId, call.watcher);
-      await this.#begin(tool, task, call, reserved);
+      const queued = this.#begin(tool, task, call, reserved);
+      if (queued !== undefined) await queued;
       return { task, replayed: false };
     } catch (error) {
       if (error instanceof StoreTimeoutError) void this.#beginLate(error.late, tool, record, call);
@@ -369,16 +374,16 @@ export class TaskRuntime {
   }
 
   /** The record is durable: from here on nothing may be told to the caller but that there is a task. */
-  async #begin(tool: ToolDefinition, task: TaskRecord, call: Call, reserved: boolean): Promise<void> {
-    if (this.#runner.inProcess) this.#attempts.set(task.taskId, new RunningAttempt(this.#host, tool, task, call));
-    try {
-      await this.#runner.submit({ taskId: task.taskId, owner: task.owner }, reserved);
-    } catch (error) {
+  #begin(tool: ToolDefinition, task: TaskRecord, call: Call, reserved: boolean): Promise<void> | undefined {
+    const { taskId, owner } = task;
+    if (this.#runner.inProcess) this.#attempts.set(taskId, new RunningAttempt(this.#host, tool, task, call));
+    const queued = this.#runner.submit({ taskId, owner }, reserved);
+    return queued?.catch((error: unknown) =>
       this.#logger.error(
-        { taskId: task.taskId, error: describeError(error) },
+        { taskId, error: describeError(error) },
         "a task could not be queued; it waits in the store to be found",
-      );
-    }
+      ),
+    );
   }
 
   /** The store had the record after all, when nobody waited for it any more. */
@@ -395,8 +400,8 @@ export class TaskRuntime {
     else await this.#apply(task, { type: "release", epoch: task.attempt.epoch });
   }
 
-  async #run(taskId: string): Promise<void> {
-    await this.#attempts.get(taskId)?.run();
+  #run(taskId: string): Promise<void> {
+    return this.#attempts.get(taskId)?.run() ?? Promise.resolve();
   }
 
   // --- out -------------------------------------------------------------------------------------------------------

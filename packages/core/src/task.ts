@@ -176,8 +176,9 @@ export function isExpired(task: { finishedAt?: number; ttlMs: number }, now: num
 export function applyChanges(task: TaskRecord, changes: TaskChanges): TaskRecord {
   const next: Record<string, unknown> = { ...task, version: task.version + 1 };
   for (const [member, value] of Object.entries(changes)) {
-    if (value === undefined) delete next[member];
-    else next[member] = value;
+    if (value !== undefined) next[member] = value;
+    // Only where there is something to remove: an object that was deleted from is slow ever after.
+    else if (member in next) delete next[member];
   }
   return next as unknown as TaskRecord;
 }

@@ -20,9 +20,12 @@ export type AttemptEvent =
   | { type: "ask"; epoch: number; question: Question }
   | { type: "withdraw"; epoch: number; key: string }
   | { type: "checkpoint"; epoch: number; checkpoint: JsonValue }
-  | { type: "finish"; epoch: number; outcome: Outcome; statusMessage?: string; partialOutput?: JsonValue[] }
+  | ({ type: "finish"; epoch: number; outcome: Outcome; statusMessage?: string } & LastReport)
   /** The end of cancelling: the work has been told to stop, and is no longer waited for. */
-  | { type: "cancel"; epoch: number; how: CancelHow; error?: string; partialOutput?: JsonValue[] };
+  | ({ type: "cancel"; epoch: number; how: CancelHow; error?: string } & LastReport);
+
+/** What the work had come to at its end; members that are absent stay as they are. */
+type LastReport = { progress?: Progress; partialOutput?: JsonValue[] };
 
 type CancelHow = NonNullable<Cancellation["how"]>;
 
@@ -108,7 +111,7 @@ function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, a
       return settleQuestion(task, event.key, { answer: event.answer }, at);
     case "request_cancel":
       if (task.cancellation !== undefined) return refuse("unchanged");
-      return { changes: { cancellation: { requestedAt: at } } };
+      return { changes: { ...withdrawn(task, at), cancellation: { requestedAt: at } } };
     case "cancel":
       // Somebody took it up meanwhile, and is the one to stop it.
       if (event.how === "not_started" && isLive(attempt, now)) return refuse("lease_live");
@@ -148,9 +151,9 @@ function lose(task: TaskRecord, event: Extract<OutsideEvent, { type: "lose" }>, 
 }
 
 function report(event: Extract<AttemptEvent, { type: "report" }>, at: number): Transition {
-  const { type: _type, epoch: _epoch, partialOutput, ...news } = event;
-  const changes: TaskChanges = { ...news, lastUpdatedAt: at };
-  if (partialOutput !== undefined) changes.partialOutput = produced(partialOutput);
+  const changes: TaskChanges = { lastUpdatedAt: at };
+  if (event.statusMessage !== undefined) changes.statusMessage = event.statusMessage;
+  takeLastReport(changes, event);
   return { changes };
 }
 
@@ -184,19 +187,24 @@ function finish(task: TaskRecord, event: Extract<AttemptEvent, { type: "finish" 
   const { outcome } = event;
   const status = outcome.kind === "result" || outcome.kind === "error_result" ? "completed" : "failed";
   const changes: TaskChanges = { ...ending(task, at), status, outcome, statusMessage: event.statusMessage };
+  takeLastReport(changes, event);
   // A complete result replaces the partial one; a failure keeps what was produced, which is where its cause is read.
   if (status === "completed") changes.partialOutput = undefined;
-  else if (event.partialOutput !== undefined) changes.partialOutput = produced(event.partialOutput);
   return { changes };
 }
 
-type CancelEnd = Pick<Extract<AttemptEvent, { type: "cancel" }>, "how" | "error" | "partialOutput">;
+function takeLastReport(changes: TaskChanges, { progress, partialOutput }: LastReport): void {
+  if (progress !== undefined) changes.progress = progress;
+  if (partialOutput !== undefined) changes.partialOutput = produced(partialOutput);
+}
+
+type CancelEnd = { how: CancelHow; error?: string } & LastReport;
 
 function cancel(task: TaskRecord, event: CancelEnd, at: number): Transition {
   const changes: TaskChanges = { ...ending(task, at), status: "cancelled", statusMessage: cancelMessage(event) };
   changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? at, how: event.how };
   if (event.error !== undefined) changes.cancellation.error = event.error;
-  if (event.partialOutput !== undefined) changes.partialOutput = produced(event.partialOutput);
+  takeLastReport(changes, event);
   return { changes };
 }
 
@@ -213,10 +221,14 @@ function ending(task: TaskRecord, at: number): TaskChanges {
   const changes: TaskChanges = { finishedAt: at, lastUpdatedAt: at, attempt: { state: "ended", epoch, tries } };
   if (task.attempt.state === "leased")
     changes.attempt = { state: "ended", epoch, tries, runnerId: task.attempt.runnerId };
-  if (outstandingQuestions(task).length > 0) {
-    changes.questions = task.questions.map((asked) =>
-      (asked.answer ?? asked.withdrawnAt) === undefined ? { ...asked, withdrawnAt: at } : asked,
-    );
-  }
-  return changes;
+  return Object.assign(changes, withdrawn(task, at));
+}
+
+/** Takes back what is still asked. */
+function withdrawn(task: TaskRecord, at: number): Pick<TaskChanges, "questions"> {
+  if (outstandingQuestions(task).length === 0) return {};
+  const questions = task.questions.map((asked) =>
+    (asked.answer ?? asked.withdrawnAt) === undefined ? { ...asked, withdrawnAt: at } : asked,
+  );
+  return { questions };
 }

@@ -232,6 +232,14 @@ describe("ending", () => {
     expect(next(queued, { type: "cancel", how: "not_started" }).status).toBe("cancelled");
   });
 
+  it("asking for a cancellation takes back what is still asked, and leaves the status to the end", () => {
+    const task = liveTask({ status: "input_required", questions: [question("q")] });
+    expect(next(task, { type: "request_cancel" })).toMatchObject({
+      status: "input_required",
+      questions: [{ key: "q", withdrawnAt: LATER }],
+    });
+  });
+
   it("a cancellation is asked for once", () => {
     const task = next(liveTask(), { type: "request_cancel" });
     expect(task).toMatchObject({ status: "working", cancellation: { requestedAt: LATER } });

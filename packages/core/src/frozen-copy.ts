@@ -1,0 +1,37 @@
+/** A copy of a value as JSON would bring it back, frozen to its depths, in a fraction of what going through text costs. */
+
+/** @throws TypeError for what JSON refuses: big integers and circles */
+export function frozenCopy<T>(value: T): T {
+  return copy(value) as T;
+}
+
+function copy(value: unknown): unknown {
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  // JSON knows neither minus zero nor numbers without end.
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, (member) => copy(member) ?? null));
+  if (typeof value === "object" && isPlain(value)) return copyMembers(value);
+  return throughText(value);
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && !("toJSON" in value);
+}
+
+function copyMembers(value: Record<string, unknown>): object {
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const member = copy(value[name]);
+    if (member === undefined) continue;
+    if (name === "__proto__") Object.defineProperty(members, name, { value: member, enumerable: true });
+    else members[name] = member;
+  }
+  return Object.freeze(members);
+}
+
+/** What is neither plain nor primitive: JSON knows what becomes of it, `undefined` where nothing does. */
+function throughText(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return text === undefined ? undefined : copy(JSON.parse(text));
+}

@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { frozenCopy } from "../src/frozen-copy.js";
+
+/** Values with everything in them that JSON changes or leaves out. */
+const anything = fc.anything({
+  withBoxedValues: true,
+  withDate: true,
+  withNullPrototype: true,
+  withSparseArray: true,
+  withMap: true,
+  withSet: true,
+  withTypedArray: true,
+});
+
+describe("a frozen copy", () => {
+  it("is what JSON would bring back, whatever the value", () => {
+    fc.assert(
+      fc.property(anything, (value) => {
+        const text = JSON.stringify(value);
+        const copied = frozenCopy(value);
+        expect(JSON.stringify(copied)).toBe(text);
+        expect(copied).toEqual(text === undefined ? undefined : JSON.parse(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("keeps a member named __proto__ as a member", () => {
+    const copied = frozenCopy(JSON.parse('{"__proto__":{"x":1},"constructor":2}'));
+    expect(JSON.stringify(copied)).toBe('{"__proto__":{"x":1},"constructor":2}');
+    expect(Object.getPrototypeOf(copied)).toBe(Object.prototype);
+  });
+
+  it("cannot be changed, at any depth, and shares nothing with what it was made of", () => {
+    const value = { list: [{ n: 1 }], deep: { er: {} } };
+    const copied = frozenCopy(value);
+    for (const part of [copied, copied.list, copied.list[0], copied.deep, copied.deep.er])
+      expect(Object.isFrozen(part)).toBe(true);
+    value.list.push({ n: 2 });
+    expect(copied.list).toHaveLength(1);
+    expect(Object.isFrozen(value.list)).toBe(false);
+  });
+
+  it("refuses what JSON refuses", () => {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    expect(() => frozenCopy({ n: 1n })).toThrow(TypeError);
+    expect(() => frozenCopy(circle)).toThrow();
+  });
+});
