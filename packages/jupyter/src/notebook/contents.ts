@@ -5,6 +5,7 @@
  * at just before it is written, and on a change the edit is made again on what is there now. Between that look and the
  * write lies a moment in which another writer's change can still be lost; nothing in the API closes it.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { ContentsModel, JupyterRest } from "../kernel/index.js";
 import { JupyterError } from "../kernel/index.js";
 import { type IdRepair, repairIds } from "./cell-ids.js";
@@ -47,6 +48,12 @@ export type SaveOutcome =
 
 /** An edit is made anew this often before a file that changes all the time is given up. */
 const MAX_ATTEMPTS = 5;
+
+/**
+ * The server writes a file over itself, so that for a moment there is only a part of it, and a read at that moment is
+ * refused as one of a file that is no notebook. It is made again after each of these pauses.
+ */
+const HALF_WRITTEN_PAUSES_MS = [50, 200, 500];
 
 /** Reads and edits notebooks. Edits of one path are made one after the other, and a read sees every edit begun before it. */
 export class NotebookFiles {
@@ -109,14 +116,28 @@ export class NotebookFiles {
   }
 
   async #get(path: string): Promise<NotebookFile> {
-    const model = await this.#api.getContents(path, { hash: true });
-    if (model.type !== "notebook") {
-      throw new NotebookError(
-        "not_a_notebook",
-        `${path} is a ${model.type} and no notebook: a notebook's name ends in .ipynb.`,
-      );
-    }
+    const model = await this.#model(path);
+    if (model.type !== "notebook") throw notANotebook(path, model.type);
     return { notebook: parseNotebook(model.content), revision: revisionOf(model), message: model.message };
+  }
+
+  async #model(path: string): Promise<ContentsModel> {
+    for (const pauseMs of HALF_WRITTEN_PAUSES_MS) {
+      try {
+        return await this.#api.getContents(path, { hash: true });
+      } catch (error) {
+        if (!isUnreadable(error)) throw await this.#folderError(path, error);
+      }
+      await delay(pauseMs);
+    }
+    return await this.#api.getContents(path, { hash: true });
+  }
+
+  /** Asked for the hash of a folder, servers fail without saying that it is one. */
+  async #folderError(path: string, error: unknown): Promise<unknown> {
+    if (!JupyterError.is(error) || error.code !== "server_error") return error;
+    const { type } = await this.#api.getContents(path, { content: false });
+    return type === "directory" ? notANotebook(path, type) : error;
   }
 
   async #isCurrent(path: string, { hash, lastModified }: Revision): Promise<boolean> {
@@ -145,6 +166,15 @@ export class NotebookFiles {
       if (this.#edits.get(key) === result) this.#edits.delete(key);
     }
   }
+}
+
+/** What the server says of a file that is no JSON, or not yet. */
+function isUnreadable(error: unknown): boolean {
+  return JupyterError.is(error) && error.status === 400;
+}
+
+function notANotebook(path: string, type: string): NotebookError {
+  return new NotebookError("not_a_notebook", `${path} is a ${type} and no notebook: a notebook's name ends in .ipynb.`);
 }
 
 function revisionOf({ hash, lastModified }: ContentsModel): Revision {

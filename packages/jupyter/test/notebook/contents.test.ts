@@ -196,6 +196,40 @@ describe("updates", () => {
     expect((await files.update("nb.ipynb", edit)).warnings).toEqual(['the notebook: unknown member "novel"']);
   });
 
+  it("reads again when the server is caught at writing the file", async () => {
+    const file = new OneFile(sample);
+    let refusals = 2;
+    const api: ContentsApi = {
+      putContents: (...args) => file.putContents(...args),
+      getContents: async (...args) => {
+        if (refusals-- > 0) throw new JupyterError("refused", "Unreadable Notebook", { status: 400 });
+        return await file.getContents(...args);
+      },
+    };
+    expect(await new NotebookFiles(api).read("nb.ipynb")).toEqual(sample);
+  });
+
+  it("gives up a file that stays unreadable, with what the server says of it", async () => {
+    const api: ContentsApi = {
+      putContents: () => Promise.reject(new Error("not to be called")),
+      getContents: () => Promise.reject(new JupyterError("refused", "Unreadable Notebook", { status: 400 })),
+    };
+    await expect(new NotebookFiles(api).read("nb.ipynb")).rejects.toThrow("Unreadable Notebook");
+  });
+
+  it("says that a folder is no notebook, also where the server fails on it", async () => {
+    const file = new OneFile(sample);
+    file.type = "directory";
+    const api: ContentsApi = {
+      putContents: (...args) => file.putContents(...args),
+      getContents: async (path, options) => {
+        if (options?.hash) throw new JupyterError("server_error", "Keys unexpectedly None", { status: 500 });
+        return await file.getContents(path, options);
+      },
+    };
+    await expect(new NotebookFiles(api).read("folder")).rejects.toThrow("folder is a directory and no notebook");
+  });
+
   it("of something that is no notebook are refused", async () => {
     const file = new OneFile([]);
     file.type = "directory";
