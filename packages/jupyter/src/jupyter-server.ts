@@ -2,9 +2,18 @@
  * The door of this package: MCP servers whose tools run code and notebook cells on the kernels of one Jupyter Server.
  * Make it once per process, serve its factory with `serveStdio` or `serveHttp`, and close it last.
  */
-import type { Clock, Logger, TaskStore } from "@claimcheck/core";
-import type { Tasks } from "@claimcheck/mcp";
-import type { McpServerFactory } from "@modelcontextprotocol/server";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Clock, type Logger, stderrLogger, systemClock, type TaskStore } from "@claimcheck/core";
+import { createTasks, type Tasks } from "@claimcheck/mcp";
+import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
+import { JupyterError, JupyterRest, type ServerAddress, serverAddress } from "./kernel/index.js";
+import { registerExecuteCell } from "./tools/execute-cell.js";
+import { registerExecuteCode } from "./tools/execute-code.js";
+import { Executions } from "./tools/executions.js";
+import { registerGetExecution } from "./tools/get-execution.js";
+import { givenSite, privateSite, type SiteSource } from "./tools/site-source.js";
+import type { Workbench } from "./tools/workbench.js";
 
 export interface JupyterServerOptions {
   /**
@@ -16,7 +25,7 @@ export interface JupyterServerOptions {
   token?: string;
   /** The folder of the notebooks of a private server. Default: the working directory. */
   rootDir?: string;
-  /** Where a private server and its Python environment keep their files. Default: `~/.claimcheck`. */
+  /** The folder in which Jupyter is installed if this machine has none. Default: `$XDG_CACHE_HOME/claimcheck`. */
   stateDir?: string;
   /** The notebook, as a path below the server's root, that `execute_cell` means when a call names none. Default: none. */
   notebook?: string;
@@ -54,10 +63,128 @@ export interface JupyterServer {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
+const WAIT_LIMIT_MS = 50_000;
+/** A server that takes longer to say that it is there is looked for at each call anyway. */
+const PROBE_TIMEOUT_MS = 5_000;
+
 /**
  * Prepares the tools, and looks whether the Jupyter Server given by `url` is there: if not, that is a warning, and each
  * call says it until it is.
  *
  * @throws JupyterError `invalid_address` for a `url` that cannot be one
  */
-export declare function createJupyterServer(options?: JupyterServerOptions): Promise<JupyterServer>;
+export async function createJupyterServer(options: JupyterServerOptions = {}): Promise<JupyterServer> {
+  const { logger = stderrLogger, clock = systemClock } = options;
+  const address = options.url === undefined ? undefined : serverAddress(options.url, options.token);
+  const source =
+    address === undefined ? privateSource(options, { clock, logger }) : givenSite(address, { clock, logger });
+  const tasks = options.tasks ?? defaultTasks(options, logger);
+  const warnings = [...idleSettings(options), ...(address === undefined ? [] : await problemsOf(address))];
+  return new Served(tasks, source, workbench(source, options, { clock, logger }), warnings);
+}
+
+class Served implements JupyterServer {
+  readonly tasks: Tasks;
+  readonly warnings: readonly string[];
+  readonly #source: SiteSource;
+  readonly #bench: Workbench;
+  #closing: Promise<void> | undefined;
+
+  constructor(tasks: Tasks, source: SiteSource, bench: Workbench, warnings: readonly string[]) {
+    this.tasks = tasks;
+    this.warnings = warnings;
+    this.#source = source;
+    this.#bench = bench;
+  }
+
+  readonly factory: McpServerFactory = () => {
+    const server = new McpServer({ name: "claimcheck-jupyter", version }, { instructions: INSTRUCTIONS });
+    for (const register of [registerExecuteCode, registerExecuteCell, registerGetExecution]) {
+      register(this.tasks, server, this.#bench);
+    }
+    return server;
+  };
+
+  close(options?: { drainMs?: number }): Promise<void> {
+    this.#closing ??= this.#close(options);
+    return this.#closing;
+  }
+
+  /** The runs end with their kernels' connections, and then their last outputs are saved: the server has to be there still. */
+  async #close(options: { drainMs?: number } | undefined): Promise<void> {
+    await this.tasks.close(options);
+    await this.#source.closeKernels();
+    await this.#bench.executions.settled();
+    await this.#source.close();
+  }
+}
+
+const INSTRUCTIONS =
+  "Runs code on Jupyter kernels. A run goes on when its call is over: a task is collected by its id, a direct call that answers " +
+  "still_running by get_execution. Variables live as long as their kernel.";
+
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+
+function workbench(
+  source: SiteSource,
+  options: JupyterServerOptions,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): Workbench {
+  return {
+    site: ({ task }) => source.site((message) => task?.sendProgress(0, { message })),
+    executions: new Executions({ clock, logger }),
+    notebook: options.notebook,
+    waitLimitMs: options.waitLimitMs ?? WAIT_LIMIT_MS,
+    interruptAfterMs: options.interruptAfterMs,
+    clock,
+  };
+}
+
+function privateSource(
+  { rootDir, stateDir }: JupyterServerOptions,
+  options: { clock: Clock; logger: Logger },
+): SiteSource {
+  const serverOptions = {
+    ...(rootDir === undefined ? {} : { rootDir }),
+    ...(stateDir === undefined ? {} : { environmentDir: join(stateDir, "jupyter") }),
+  };
+  return privateSite(serverOptions, options);
+}
+
+function defaultTasks({ store, clock }: JupyterServerOptions, logger: Logger): Tasks {
+  return createTasks({
+    contract: "datalayer",
+    ownership: "single-user",
+    logger,
+    ...(store === undefined ? {} : { store }),
+    ...(clock === undefined ? {} : { clock }),
+  });
+}
+
+/** Settings that cannot have any effect beside the others. */
+function idleSettings({ url, token, rootDir, stateDir, tasks, store }: JupyterServerOptions): string[] {
+  const idle: [boolean, string][] = [
+    [
+      url === undefined && token !== undefined,
+      "A token has no effect without a URL: a private Jupyter Server has its own.",
+    ],
+    [url !== undefined && rootDir !== undefined, "rootDir has no effect on a Jupyter Server that is running already."],
+    [
+      url !== undefined && stateDir !== undefined,
+      "stateDir has no effect on a Jupyter Server that is running already.",
+    ],
+    [tasks !== undefined && store !== undefined, "A store has no effect beside tasks, which have theirs."],
+  ];
+  return idle.filter(([isIdle]) => isIdle).map(([, sentence]) => sentence);
+}
+
+/** The list of kernelspecs, and not the status, since some servers tell their status to anybody. */
+async function problemsOf(address: ServerAddress): Promise<string[]> {
+  try {
+    await new JupyterRest(address, { timeoutMs: PROBE_TIMEOUT_MS }).listKernelSpecs();
+    return [];
+  } catch (error) {
+    if (JupyterError.is(error)) return [error.message];
+    throw error;
+  }
+}

@@ -1,5 +1,5 @@
 /** One line that says what a run printed last, for progress and status messages. */
-import type { ContentBlock } from "../execution/render.js";
+import type { ContentBlock } from "../execution/index.js";
 
 /** Clients show it beside a progress bar. */
 const MAX_CHARACTERS = 160;
