@@ -74,5 +74,5 @@ export {
 } from "./task.js";
 export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from "./transitions.js";
 export { transition } from "./transitions.js";
-export type { WaitOptions } from "./waiting.js";
+export type { StopSignal, WaitOptions } from "./waiting.js";
 export type { TaskNews, Watcher } from "./watchers.js";

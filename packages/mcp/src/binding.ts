@@ -7,6 +7,7 @@ import type {
   JSONRPCRequest,
   McpServer,
   MessageExtraInfo,
+  RegisteredTool,
   ServerCapabilities,
   ServerContext,
 } from "@modelcontextprotocol/server";
@@ -28,9 +29,20 @@ import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
 import { thrownResult } from "./dialects/tool-result.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
+import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
-import { asObject, type Declaration, declarationOf, keptRequest, revisionHasTasks } from "./request.js";
+import {
+  asObject,
+  type Declaration,
+  declarationOf2025,
+  declarationOf2026,
+  isOf2026,
+  keptRequest,
+  revisionHasTasks,
+  type Sender,
+  senderOf,
+} from "./request.js";
 import { SideChannel } from "./side-channel.js";
 import type { Tool } from "./tool.js";
 import { decorateConnections } from "./transport.js";
@@ -42,6 +54,13 @@ export interface Shared {
   readonly contract: Contract;
   readonly keepHeaders: readonly string[];
   readonly logger: Logger;
+  readonly fastPath: boolean;
+}
+
+/** What a request declared, and the dialect that it is served in; `null` when tasks were not negotiated. */
+interface Spoken {
+  declaration: Declaration;
+  dialect: Dialect | null;
 }
 
 /** What a callback of the SDK answers where the answer that goes out is another one. */
@@ -50,8 +69,9 @@ const PLACEHOLDER: JsonObject = { content: [], isError: true };
 export class Binding {
   readonly shared: Shared;
   readonly #mcp: McpServer;
-  readonly #tools = new Map<string, Tool>();
+  readonly #tools = new Map<string, ToolEntry>();
   #connection: Connection | undefined;
+  #spoken2025: (Spoken & { capabilities: unknown }) | undefined;
 
   /** @throws when one of the tasks methods is served already */
   constructor(mcp: McpServer, shared: Shared) {
@@ -75,36 +95,53 @@ export class Binding {
     return this.#connection;
   }
 
-  add(tool: Tool): void {
-    this.#tools.set(tool.name, tool);
+  /** Takes a tool that has just been registered on the server. */
+  add(tool: Tool, registered: RegisteredTool): void {
+    const { inputSchema, handler } = registered;
+    this.#tools.set(tool.name, { tool, registered, inputSchema, handler });
   }
 
   // --- what comes in ---------------------------------------------------------------------------------------------
 
   /** Decides a `tools/call`; `null` when it was refused here. The rest, and what is malformed, is the SDK's. */
   request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null {
-    if (request.method !== "tools/call") return request;
+    if (request.method !== "tools/call") {
+      return this.shared.fastPath && answersMethod(this, request, extra, connection) ? null : request;
+    }
     const params = asObject(request.params);
     const call = params === undefined ? undefined : this.#callOf(params);
     if (params === undefined || call === undefined) return request;
-    const declaration = declarationOf(asObject(params._meta), this.server);
-    const dialect = chooseDialect({ ...declaration, contract: this.shared.contract });
+    const { declaration, dialect } = this.dialectOf(asObject(params._meta));
     const decided = this.#decide(call, dialect, params, extra);
     if (decided.kind === "refuse") {
-      void connection.reply(request.id, { fault: decided.fault }).catch(() => {});
+      void connection.reply(request.id, { fault: decided.fault });
       return null;
     }
     if (decided.kind === "task" && dialect !== null) {
-      connection.expect(request.id, intentOf(params, dialect, declaration, decided.ttl));
+      const intent = intentOf(params, dialect, declaration, decided.ttl);
+      if (this.#createsFast(call.toolName, intent, request, extra, connection)) return null;
+      connection.expect(request.id, intent);
     }
     return withoutTask(request, params);
+  }
+
+  #createsFast(
+    toolName: string,
+    intent: TaskIntent,
+    request: JSONRPCRequest,
+    extra: MessageExtraInfo | undefined,
+    connection: Connection,
+  ): boolean {
+    const entry = this.#tools.get(toolName);
+    if (!this.shared.fastPath || entry === undefined) return false;
+    return createsTask(this, this.#mcp, entry, intent, request, extra, connection);
   }
 
   /** The call as far as tasks are concerned; `undefined` when there is no such tool, which is the SDK's to say. */
   #callOf({ name }: JsonObject): Omit<Call, "asked" | "negotiated"> | undefined {
     if (typeof name !== "string") return undefined;
-    const tool = this.#tools.get(name);
-    if (tool !== undefined) return { toolName: name, taskSupport: tool.taskSupport };
+    const entry = this.#tools.get(name);
+    if (entry !== undefined) return { toolName: name, taskSupport: entry.tool.taskSupport };
     return this.#mcp.toolInputSchemaJson(name) === undefined ? undefined : { toolName: name, taskSupport: "forbidden" };
   }
 
@@ -128,17 +165,23 @@ export class Binding {
   /** Runs a call whose arguments are valid: to its end, or as a task. What it answers is what the SDK sends, unless the connection has another answer. */
   async call(tool: Tool, input: unknown, context: ServerContext): Promise<JsonObject> {
     const { connection } = this;
-    const intent = connection.intentOf(context.mcpReq.id);
-    if (intent === undefined) return this.#callDirectly(tool, input, context, connection);
-    const channel = new SideChannel(connection, intent, () => this.shared.runtime.now());
-    const answer = await this.#answering(() => this.#createTask(tool, input, context, intent, channel));
-    connection.answer(context.mcpReq.id, answer, channel.release);
+    const sender = senderOf(context);
+    const intent = connection.intentOf(sender.id);
+    if (intent === undefined) return this.#callDirectly(tool, input, sender, context.mcpReq.signal, connection);
+    const { answer, release } = await this.createTask(tool, input, sender, intent, connection);
+    connection.answer(sender.id, answer, release);
     return PLACEHOLDER;
   }
 
-  async #callDirectly(tool: Tool, input: unknown, context: ServerContext, connection: Connection): Promise<JsonObject> {
-    const identity = this.identityOf(context) ?? { owner: "" };
-    const outcome = await tool.callDirectly(input, this.#kept(identity, context), context.mcpReq.signal);
+  async #callDirectly(
+    tool: Tool,
+    input: unknown,
+    sender: Sender,
+    signal: AbortSignal,
+    connection: Connection,
+  ): Promise<JsonObject> {
+    const identity = this.identityOf(sender, connection) ?? { owner: "" };
+    const outcome = await tool.callDirectly(input, this.#kept(identity, sender), signal);
     switch (outcome.kind) {
       case "result":
       case "error_result":
@@ -147,19 +190,39 @@ export class Binding {
         return thrownResult(outcome.message);
       case "protocol_error":
         // To a caller that has cancelled nothing is sent, and an answer kept for the id would be a later request's.
-        if (!context.mcpReq.signal.aborted) connection.answer(context.mcpReq.id, { raised: outcome.error });
+        if (!signal.aborted) connection.answer(sender.id, { raised: outcome.error });
         return PLACEHOLDER;
     }
   }
 
-  async #createTask(
+  /** Creates the task that was asked for; `release` lets its side messages out, once the answer has gone before them. */
+  async createTask(
     tool: Tool,
     input: unknown,
-    context: ServerContext,
+    sender: Sender,
     intent: TaskIntent,
+    connection: Connection,
+  ): Promise<{ answer: Answer; release: () => void }> {
+    const channel = new SideChannel(connection, intent, () => this.shared.runtime.now());
+    try {
+      return {
+        answer: await this.#created(tool, input, sender, intent, connection, channel),
+        release: channel.release,
+      };
+    } catch (error) {
+      return { answer: { fault: this.faultOf(error) }, release: channel.release };
+    }
+  }
+
+  async #created(
+    tool: Tool,
+    input: unknown,
+    sender: Sender,
+    intent: TaskIntent,
+    connection: Connection,
     channel: SideChannel,
   ): Promise<Answer> {
-    const identity = this.identityOf(context);
+    const identity = this.identityOf(sender, connection);
     if (identity === null) return { fault: identityRequired() };
     const { runtime } = this.shared;
     const { task, replayed } = await runtime.create({
@@ -168,7 +231,7 @@ export class Binding {
       arguments: intent.arguments,
       ttlMs: intent.ttl,
       ...("idempotencyKey" in intent && { idempotencyKey: intent.idempotencyKey }),
-      request: this.#kept(identity, context),
+      request: this.#kept(identity, sender),
       input,
       watcher: channel.watcher,
     });
@@ -176,32 +239,31 @@ export class Binding {
     return { result: intent.dialect.created(task, intent.era, runtime.now()) };
   }
 
-  #kept(identity: Identity, context: ServerContext): JsonObject {
-    return keptRequest(identity, context, this.server, this.shared.keepHeaders);
+  #kept(identity: Identity, sender: Sender): JsonObject {
+    return keptRequest(identity, sender, this.server, this.shared.keepHeaders);
   }
 
   // --- what the methods need -------------------------------------------------------------------------------------
 
-  identityOf(context: ServerContext): Identity | null {
-    const { http, sessionId } = context;
+  identityOf({ authInfo, sessionId, httpRequest }: Sender, connection: Connection): Identity | null {
     // Over HTTP a request without a session stands alone; everywhere else the connection is the session.
-    const session = sessionId ?? (http?.req === undefined ? this.connection.id : undefined);
-    return identify({ authInfo: http?.authInfo, sessionId: session }, this.shared.identity);
+    const session = sessionId ?? (httpRequest === undefined ? connection.id : undefined);
+    return identify({ authInfo, sessionId: session }, this.shared.identity);
   }
 
-  dialectOf(context: ServerContext): { dialect: Dialect | null; declaration: Declaration } {
-    const envelope = (context.mcpReq as { envelope?: unknown }).envelope;
-    const declaration = declarationOf(asObject(envelope), this.server);
-    return { declaration, dialect: chooseDialect({ ...declaration, contract: this.shared.contract }) };
-  }
-
-  /** `work`'s answer, with what it threw turned into one. */
-  async #answering(work: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await work();
-    } catch (error) {
-      return { fault: this.faultOf(error) };
+  /** @param meta the request's `_meta`, or the envelope that the SDK took out of it */
+  dialectOf(meta: JsonObject | undefined): Spoken {
+    if (isOf2026(meta)) return this.#spoken(declarationOf2026(meta));
+    // Told once, when the client connected; chosen anew when it is told again.
+    const capabilities = this.server.getClientCapabilities();
+    if (this.#spoken2025 === undefined || this.#spoken2025.capabilities !== capabilities) {
+      this.#spoken2025 = { ...this.#spoken(declarationOf2025(capabilities as JsonObject | undefined)), capabilities };
     }
+    return this.#spoken2025;
+  }
+
+  #spoken(declaration: Declaration): Spoken {
+    return { declaration, dialect: chooseDialect({ ...declaration, contract: this.shared.contract }) };
   }
 
   /** What the client hears of `error`. */

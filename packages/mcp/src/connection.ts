@@ -3,7 +3,7 @@
  * of the SDK's answer, and where side messages travel. It dies with its transport; tasks do not.
  */
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "@claimcheck/core";
+import type { JsonObject, StopSignal } from "@claimcheck/core";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import type { Answer, Dialect, Era } from "./dialects/dialect.js";
 import { wireError } from "./error-map.js";
@@ -24,16 +24,25 @@ export class Connection {
   /** Stands in for a session id where the transport has no sessions. */
   readonly id: string = randomUUID();
   readonly #send: Transport["send"];
+  readonly #transport: Transport;
   readonly #intents = new Map<RequestId, TaskIntent>();
   readonly #answers = new Map<RequestId, Answer>();
   readonly #answered = new Map<RequestId, () => void>();
   /** The `tasks/result` requests that wait, by task: side messages of the task travel on the newest one's stream. */
   readonly #waits = new Map<string, Set<RequestId>>();
+  /** The requests that are answered without the SDK and may be cancelled. */
+  readonly #hangups = new Map<RequestId, Hangup>();
   #closed = false;
 
   /** @param send the transport's own, undecorated */
-  constructor(send: Transport["send"]) {
+  constructor(transport: Transport, send: Transport["send"]) {
+    this.#transport = transport;
     this.#send = send;
+  }
+
+  /** The session of a transport that has sessions, once there is one. */
+  get sessionId(): string | undefined {
+    return this.#transport.sessionId;
   }
 
   get isClosed(): boolean {
@@ -43,6 +52,21 @@ export class Connection {
   /** Nothing more goes out. The intents stay: a call on its way through the SDK must still become the task that was asked for. */
   close(): void {
     this.#closed = true;
+    for (const hangup of this.#hangups.values()) hangup.stop(new Error("The connection has closed."));
+  }
+
+  /** Fires when the request is cancelled, or the connection closes; for requests that the SDK does not know of. */
+  hangupOf(id: RequestId): StopSignal {
+    const hangup = new Hangup();
+    this.#hangups.set(id, hangup);
+    if (this.#closed) hangup.stop(new Error("The connection has closed."));
+    return hangup;
+  }
+
+  /** Cancels the request if it has asked for {@link hangupOf}; answers whether it had. */
+  hangUp(id: RequestId): boolean {
+    this.#hangups.get(id)?.stop(new Error("The request was cancelled."));
+    return this.#hangups.delete(id);
   }
 
   expect(id: RequestId, intent: TaskIntent): void {
@@ -59,9 +83,11 @@ export class Connection {
     if (then !== undefined) this.#answered.set(id, then);
   }
 
-  /** Answers a request that the SDK never sees. */
-  async reply(id: RequestId, answer: Answer): Promise<void> {
-    await this.#send(response(id, answer, undefined));
+  /** Answers a request that the SDK never sees. Not being able to is no news: the client is gone. */
+  reply(id: RequestId, answer: Answer): Promise<void> {
+    this.#hangups.delete(id);
+    this.#intents.delete(id);
+    return this.#send(response(id, answer, undefined)).catch(() => {});
   }
 
   /** What to send in place of the SDK's response; a response that is none of ours comes back as it is. */
@@ -104,6 +130,28 @@ export class Connection {
     const relatedRequestId = [...(this.#waits.get(taskId) ?? [])].at(-1);
     const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
     this.#send(message, relatedRequestId === undefined ? {} : { relatedRequestId }).catch(() => {});
+  }
+}
+
+/** Tells one waiting request that nobody waits for its answer. */
+class Hangup implements StopSignal {
+  reason: unknown;
+  aborted = false;
+  /** A request waits for one thing at a time. */
+  #listener: (() => void) | undefined;
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  removeEventListener(): void {
+    this.#listener = undefined;
+  }
+
+  stop(reason: unknown): void {
+    this.aborted = true;
+    this.reason = reason;
+    this.#listener?.();
   }
 }
 

@@ -1,7 +1,8 @@
 /** The tasks methods: who asks, which dialect answers, and what the runtime says. */
-import { isTerminal, type JsonObject, type TaskRecord } from "@claimcheck/core";
+import type { JsonObject, StopSignal } from "@claimcheck/core";
 import { ProtocolError, type ServerContext, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Binding } from "./binding.js";
+import type { Connection } from "./connection.js";
 import { datalayer } from "./dialects/datalayer.js";
 import {
   type Answer,
@@ -16,15 +17,25 @@ import {
 } from "./dialects/dialect.js";
 import { extensionRequired } from "./dialects/extension-2026-07-28.js";
 import { wireError } from "./error-map.js";
-import { asObject } from "./request.js";
+import { asObject, type Sender, senderOf } from "./request.js";
 
-/** One request of a tasks method, as its handler sees it. */
-interface Asked {
+/** One request of a tasks method, however it came to be served. */
+export interface TaskRequest {
   binding: Binding;
+  connection: Connection;
+  /** Of the request; `null` when tasks were not negotiated. */
+  dialect: Dialect | null;
+  sender: Sender;
+  params: JsonObject;
+  /** Fires when nobody waits for the answer any more. */
+  signal: StopSignal;
+  /** What the SDK took out of the params. */
+  inputResponses?: unknown;
+}
+
+interface Asked extends TaskRequest {
   dialect: Dialect;
   owner: string;
-  params: JsonObject;
-  context: ServerContext;
 }
 
 type Method = (asked: Asked) => Promise<Answer>;
@@ -58,51 +69,65 @@ const anyParams: StandardSchemaV1<unknown, JsonObject> = {
 
 /** Registers the methods on the binding's server. */
 export function serveMethods(binding: Binding): void {
-  const serve = (name: string, method: Method, own: Dialect | undefined): void => {
+  const serve = (name: string, own: Dialect | undefined): void => {
     binding.server.setRequestHandler(name, { params: anyParams }, async (params, context) => {
-      const answer = await answering(binding, () => ask(binding, name, method, own, params, context));
+      const answer = await answerMethod(name, taskRequest(binding, own, params, context));
       if ("result" in answer) return answer.result;
       const { code, message, data } = "raised" in answer ? answer.raised : wireError(answer.fault);
       throw new ProtocolError(code, message, data);
     });
   };
-  for (const [name, method] of Object.entries(METHODS)) serve(name, method, undefined);
-  for (const [name, method] of Object.entries(OWN_METHODS)) serve(name, method, datalayer);
+  for (const name of Object.keys(METHODS)) serve(name, undefined);
+  for (const name of Object.keys(OWN_METHODS)) serve(name, datalayer);
 }
 
-async function answering(binding: Binding, work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    return { fault: binding.faultOf(error) };
-  }
-}
-
-async function ask(
+function taskRequest(
   binding: Binding,
-  name: string,
-  method: Method,
   own: Dialect | undefined,
   params: JsonObject,
   context: ServerContext,
-): Promise<Answer> {
-  const dialect = own ?? binding.dialectOf(context).dialect;
+): TaskRequest {
+  const { envelope, inputResponses, signal } = context.mcpReq as ServerContext["mcpReq"] & Record<string, unknown>;
+  return {
+    binding,
+    connection: binding.connection,
+    dialect: own ?? binding.dialectOf(asObject(envelope)).dialect,
+    sender: senderOf(context),
+    params,
+    signal,
+    inputResponses,
+  };
+}
+
+/** What goes out for a request of the method `name`. Never rejects. */
+export async function answerMethod(name: string, request: TaskRequest): Promise<Answer> {
+  try {
+    return await ask(name, request);
+  } catch (error) {
+    return { fault: request.binding.faultOf(error) };
+  }
+}
+
+function ask(name: string, request: TaskRequest): Answer | Promise<Answer> {
+  const { binding, dialect } = request;
+  const method = METHODS[name] ?? OWN_METHODS[name];
+  if (method === undefined) return { fault: methodNotFound() };
   // Before anything is looked up: what is answered must not depend on what exists.
   if (dialect === null) return { fault: extensionRequired(name) };
   if (method === update && dialect.name !== TASKS_EXTENSION) return { fault: methodNotFound() };
-  const identity = binding.identityOf(context);
+  const identity = binding.identityOf(request.sender, request.connection);
   if (identity === null) return { fault: identityRequired() };
-  return method({ binding, dialect, owner: identity.owner, params, context });
+  return method({ ...request, dialect, owner: identity.owner });
 }
 
 async function get({ binding, dialect, owner, params }: Asked): Promise<Answer> {
+  const taskId = taskIdOf(params);
+  if (typeof taskId !== "string") return { fault: taskId };
   const { runtime } = binding.shared;
-  return withTaskId(params, async (taskId) => {
-    const task = await runtime.get(owner, taskId);
-    if (task === null) return { fault: noSuchTask() };
-    const partialOutput = asObject(params._meta)?.[PARTIAL_OUTPUT_META] === true;
-    return { result: dialect.got(task, { now: runtime.now(), partialOutput }) };
-  });
+  const task = await runtime.get(owner, taskId);
+  if (task === null) return { fault: noSuchTask() };
+  const partialOutput = asObject(params._meta)?.[PARTIAL_OUTPUT_META] === true;
+  return { result: dialect.got(task, { now: runtime.now(), partialOutput }) };
 }
 
 async function list({ binding, dialect, owner, params }: Asked): Promise<Answer> {
@@ -114,60 +139,64 @@ async function list({ binding, dialect, owner, params }: Asked): Promise<Answer>
 }
 
 async function cancel({ binding, dialect, owner, params }: Asked): Promise<Answer> {
-  return withTaskId(params, async (taskId) => {
-    const cancelled = await binding.shared.runtime.cancel(owner, taskId);
-    return cancelled === null ? { fault: noSuchTask() } : dialect.cancelled(cancelled.task, cancelled.cancelled);
-  });
+  const taskId = taskIdOf(params);
+  if (typeof taskId !== "string") return { fault: taskId };
+  const cancelled = await binding.shared.runtime.cancel(owner, taskId);
+  return cancelled === null ? { fault: noSuchTask() } : dialect.cancelled(cancelled.task, cancelled.cancelled);
 }
 
-async function result({ binding, dialect, owner, params, context }: Asked): Promise<Answer> {
-  return withTaskId(params, async (taskId) => {
-    const { signal, id } = context.mcpReq;
-    const endWait = binding.connection.waits(taskId, id);
-    try {
-      const task = await binding.shared.runtime.wait(owner, taskId, { signal, until: untilAnswered(dialect) });
-      if (task === null) return { fault: noSuchTask() };
-      const answer = dialect.result(task);
-      return answer === "wait" ? { fault: noSuchTask() } : answer;
-    } finally {
-      endWait();
-    }
-  });
+async function result({ binding, connection, dialect, owner, params, sender, signal }: Asked): Promise<Answer> {
+  const taskId = taskIdOf(params);
+  if (typeof taskId !== "string") return { fault: taskId };
+  const task = await binding.shared.runtime.get(owner, taskId);
+  if (task === null) return { fault: noSuchTask() };
+  const answer = dialect.result(task);
+  if (answer !== "wait") return answer;
+  const endWait = connection.waits(taskId, sender.id);
+  try {
+    return await ended(binding, dialect, owner, taskId, signal);
+  } finally {
+    endWait();
+  }
 }
 
-/** A request that was once kept open stays open to the end, also where a working task would have been refused. */
-function untilAnswered(dialect: Dialect): (task: TaskRecord) => boolean {
-  let open = false;
-  return (task) => {
-    if (isTerminal(task)) return true;
-    open ||= dialect.result(task) === "wait";
-    return !open;
-  };
+/** The result of a task that is waited for to its end, also where a working one would have been refused. */
+async function ended(
+  { shared }: Binding,
+  dialect: Dialect,
+  owner: string,
+  taskId: string,
+  signal: StopSignal,
+): Promise<Answer> {
+  try {
+    const task = await shared.runtime.wait(owner, taskId, { signal });
+    const answer = task === null ? "wait" : dialect.result(task);
+    return answer === "wait" ? { fault: noSuchTask() } : answer;
+  } catch (error) {
+    // Nobody hears this; it is no failure of the server's that it would have to log.
+    if (signal.aborted) return { fault: { code: "internal", message: "The request was cancelled." } };
+    throw error;
+  }
 }
 
 /** Answers outstanding questions; unknown and answered keys are ignored. */
-async function update({ binding, owner, params, context }: Asked): Promise<Answer> {
+async function update({ binding, owner, params, inputResponses }: Asked): Promise<Answer> {
+  const taskId = taskIdOf(params);
+  if (typeof taskId !== "string") return { fault: taskId };
   const { runtime } = binding.shared;
-  return withTaskId(params, async (taskId) => {
-    if ((await runtime.get(owner, taskId)) === null) return { fault: noSuchTask() };
-    // The SDK takes the answers out of the params, for every request.
-    const responses = asObject((context.mcpReq as { inputResponses?: unknown }).inputResponses) ?? {};
-    for (const [key, response] of Object.entries(responses)) {
-      const answer = asObject(response);
-      if (answer !== undefined) await runtime.answer(owner, taskId, key, answer);
-    }
-    return { result: { resultType: "complete" } };
-  });
+  if ((await runtime.get(owner, taskId)) === null) return { fault: noSuchTask() };
+  for (const [key, response] of Object.entries(asObject(inputResponses) ?? {})) {
+    const answer = asObject(response);
+    if (answer !== undefined) await runtime.answer(owner, taskId, key, answer);
+  }
+  return { result: { resultType: "complete" } };
 }
 
 /** Longest id that is looked up; ours have 26 characters. */
 const MAX_TASK_ID_LENGTH = 200;
 
-async function withTaskId({ taskId }: JsonObject, work: (taskId: string) => Promise<Answer>): Promise<Answer> {
-  if (typeof taskId !== "string") return { fault: invalidTaskId() };
-  return taskId.length > MAX_TASK_ID_LENGTH ? { fault: noSuchTask() } : work(taskId);
-}
-
-function invalidTaskId(): Fault {
-  return { code: "invalid_params", message: "taskId must be a string." };
+/** The id of the task that is asked about, or why there can be none. */
+function taskIdOf({ taskId }: JsonObject): string | Fault {
+  if (typeof taskId !== "string") return { code: "invalid_params", message: "taskId must be a string." };
+  return taskId.length > MAX_TASK_ID_LENGTH ? noSuchTask() : taskId;
 }

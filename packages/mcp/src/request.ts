@@ -1,6 +1,6 @@
 /** What a request shows of its sender, its generation of the protocol, and what it declared. */
 import type { JsonObject, JsonValue } from "@claimcheck/core";
-import type { McpServer, MessageExtraInfo, ServerContext } from "@modelcontextprotocol/server";
+import type { AuthInfo, McpServer, MessageExtraInfo, RequestId, ServerContext } from "@modelcontextprotocol/server";
 import type { Era } from "./dialects/dialect.js";
 import type { Identity } from "./owner.js";
 
@@ -16,14 +16,36 @@ export interface Declaration {
   extensions: ReadonlySet<string>;
 }
 
+/** Where a request comes from, as the transport tells it. */
+export interface Sender {
+  id: RequestId;
+  authInfo: AuthInfo | undefined;
+  /** Of a transport that has sessions. */
+  sessionId: string | undefined;
+  /** Of a request that came over HTTP. */
+  httpRequest: Request | undefined;
+}
+
+/** The sender as the SDK hands it to a handler. */
+export function senderOf({ http, sessionId, mcpReq }: ServerContext): Sender {
+  return { id: mcpReq.id, authInfo: http?.authInfo, sessionId, httpRequest: http?.req };
+}
+
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Reads a request as it came in; `meta` is its `params._meta`, or the envelope that the SDK took out of it. */
-export function declarationOf(meta: JsonObject | undefined, server: McpServer["server"]): Declaration {
-  if (meta?.[PROTOCOL_VERSION_META] === undefined) {
-    return { era: "2025", extensions: extensionsOf(server.getClientCapabilities() as JsonObject | undefined) };
-  }
+/** Whether a request carries the envelope of the 2026 era; `meta` is its `params._meta`, or what the SDK took out of it. */
+export function isOf2026(meta: JsonObject | undefined): meta is JsonObject {
+  return meta?.[PROTOCOL_VERSION_META] !== undefined;
+}
+
+/** What a request of the 2026 era declares. */
+export function declarationOf2026(meta: JsonObject): Declaration {
   return { era: "2026", extensions: extensionsOf(meta[CLIENT_CAPABILITIES_META]) };
+}
+
+/** What a connection of the 2025 era declared. */
+export function declarationOf2025(capabilities: JsonObject | undefined): Declaration {
+  return { era: "2025", extensions: extensionsOf(capabilities) };
 }
 
 function extensionsOf(capabilities: JsonValue | undefined): ReadonlySet<string> {
@@ -44,17 +66,18 @@ function headerOf(extra: MessageExtraInfo | undefined, name: string): string | u
 /** What of a request its tool may still read when the request is long gone. No secret gets in that the server did not ask for. */
 export function keptRequest(
   { owner, principal }: Identity,
-  context: ServerContext,
+  { sessionId, httpRequest }: Sender,
   server: McpServer["server"],
   keepHeaders: readonly string[],
 ): JsonObject {
   const kept: JsonObject = { owner };
   if (principal !== undefined) kept.principal = { ...principal };
-  if (context.sessionId !== undefined) kept.sessionId = context.sessionId;
+  if (sessionId !== undefined) kept.sessionId = sessionId;
   const client = server.getClientVersion();
   if (client !== undefined) kept.clientInfo = client as unknown as JsonObject;
-  const headers = context.http?.req?.headers;
-  if (headers !== undefined && keepHeaders.length > 0) kept.headers = keptHeaders(headers, keepHeaders);
+  if (httpRequest !== undefined && keepHeaders.length > 0) {
+    kept.headers = keptHeaders(httpRequest.headers, keepHeaders);
+  }
   return kept;
 }
 

@@ -53,6 +53,8 @@ export interface TasksOptions {
   maskErrors?: boolean;
   /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */
   keepHeaders?: readonly string[];
+  /** Answer the commonest requests of tasks without the SDK's dispatch. The answers are the same. Default: yes. */
+  fastPath?: boolean;
   /** Default: warnings and errors to stderr. */
   logger?: Logger;
   /** Default: the host's. */
@@ -102,7 +104,15 @@ class BoundTasks implements Tasks {
   readonly #maskErrors: boolean;
   readonly #bindings = new WeakMap<McpServer, Binding>();
 
-  constructor({ ownership, principalOf, contract, maskErrors, keepHeaders, ...runtimeOptions }: TasksOptions) {
+  constructor({
+    ownership,
+    principalOf,
+    contract,
+    maskErrors,
+    keepHeaders,
+    fastPath,
+    ...runtimeOptions
+  }: TasksOptions) {
     this.runtime = new TaskRuntime(runtimeOptions satisfies TaskRuntimeOptions);
     this.#maskErrors = maskErrors ?? false;
     this.#shared = {
@@ -111,6 +121,7 @@ class BoundTasks implements Tasks {
       contract: contract ?? "2025-11-25",
       keepHeaders: keepHeaders ?? [],
       logger: runtimeOptions.logger ?? stderrLogger,
+      fastPath: fastPath ?? true,
     };
   }
 
@@ -140,7 +151,7 @@ class BoundTasks implements Tasks {
       logger: this.#shared.logger,
     });
     const registered = registerOnSdk(server, binding, tool, config as AnyToolConfig);
-    binding.add(tool);
+    binding.add(tool, registered);
     if (tool.taskSupport !== "forbidden") {
       // registerTool drops the member, but lists what is set here.
       registered.execution = { taskSupport: tool.taskSupport };

@@ -1,6 +1,6 @@
 /** One tool of ours: declared once, run the same way by a direct call, by a task, and by whoever takes a task over. */
 import { directContext, type JsonObject, type Outcome, type ToolContext, type ToolDefinition } from "@claimcheck/core";
-import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AnyToolConfig, AnyToolHandler } from "./register-tool.js";
 import { describeIssues, type OutcomeRules, outcomeOf } from "./tool-outcome.js";
@@ -65,9 +65,23 @@ export class Tool {
   /** The arguments as their schema made them: handed over by the call, or made again where another process took the task over. */
   async #input(args: JsonObject, { input }: ToolContext): Promise<unknown> {
     if (input !== undefined) return input;
-    if (this.inputSchema === undefined) return {};
-    const checked = await this.inputSchema["~standard"].validate(args);
-    if (checked.issues === undefined) return checked.value;
-    throw new Error(`Invalid arguments for tool ${this.name}: ${describeIssues(checked.issues)}`);
+    const checked = await this.check(args);
+    if ("refused" in checked) throw new Error(checked.refused);
+    return checked.input;
+  }
+
+  /** What the schema makes of `args`, or why it refuses them, in the SDK's words. */
+  async check(args: JsonObject): Promise<{ input: unknown } | { refused: string }> {
+    if (this.inputSchema === undefined) return { input: {} };
+    try {
+      const checked = await this.inputSchema["~standard"].validate(args);
+      if (checked.issues === undefined || checked.issues.length === 0) {
+        return { input: (checked as StandardSchemaV1.SuccessResult<unknown>).value };
+      }
+      const why = describeIssues(checked.issues);
+      return { refused: `Input validation error: Invalid arguments for tool ${this.name}: ${why}` };
+    } catch (error) {
+      return { refused: error instanceof Error ? error.message : String(error) };
+    }
   }
 }

@@ -49,13 +49,17 @@ function decorateOnStart(transport: Transport, inbound: Inbound, onConnection: (
 
 function decorate(transport: Transport, inbound: Inbound): Connection {
   const send = transport.send.bind(transport);
-  const connection = new Connection(send);
+  const connection = new Connection(transport, send);
   const { onmessage, onclose } = transport;
   transport.onmessage = (message, extra) => {
-    const passed = passedOn(message, extra, inbound, connection);
-    if (passed === null) return;
-    onmessage?.(passed, extra);
-    if (isCancellation(passed)) endStream(transport, send, cancelledId(passed.params));
+    if (isCancellation(message)) {
+      if (!isCancellable(cancelledId(message), connection)) return;
+      if (!connection.hangUp(cancelledId(message))) onmessage?.(message, extra);
+      endStream(transport, send, cancelledId(message));
+      return;
+    }
+    const passed = isRequest(message) ? inbound.request(message, extra, connection) : message;
+    if (passed !== null) onmessage?.(passed, extra);
   };
   transport.send = async (message, options) => {
     if (!isResponse(message)) return send(message, options);
@@ -69,22 +73,17 @@ function decorate(transport: Transport, inbound: Inbound): Connection {
   return connection;
 }
 
-/** What the SDK is to see of `message`; `null` for nothing. */
-function passedOn(
-  message: JSONRPCMessage,
-  extra: MessageExtraInfo | undefined,
-  inbound: Inbound,
-  connection: Connection,
-): JSONRPCMessage | null {
-  if (!("method" in message)) return message;
-  if ("id" in message) return inbound.request(message, extra, connection);
-  // A request that creates a task is over when it is answered; what stops the task is tasks/cancel.
-  const isOfCreation = isCancellation(message) && connection.intentOf(cancelledId(message.params)) !== undefined;
-  return isOfCreation ? null : message;
+function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return "method" in message && "id" in message;
 }
 
 function isCancellation(message: JSONRPCMessage): message is JSONRPCNotification {
   return "method" in message && message.method === "notifications/cancelled";
+}
+
+/** A request that creates a task is over when it is answered; what stops the task is tasks/cancel. */
+function isCancellable(id: RequestId, connection: Connection): boolean {
+  return connection.intentOf(id) === undefined;
 }
 
 /**
@@ -97,7 +96,7 @@ function endStream(transport: Transport, send: Transport["send"], id: RequestId)
   send({ jsonrpc: "2.0", id, error: { code: 0, message: "cancelled" } }).catch(() => {});
 }
 
-function cancelledId(params: unknown): RequestId {
+function cancelledId({ params }: JSONRPCNotification): RequestId {
   return (params as JsonObject | undefined)?.requestId as RequestId;
 }
 

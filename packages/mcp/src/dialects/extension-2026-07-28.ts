@@ -14,6 +14,7 @@ import {
   TASK,
   TASKS_EXTENSION,
 } from "./dialect.js";
+import { isoInstant } from "./iso-instant.js";
 import { ttlFromCreation } from "./legacy-task.js";
 import {
   boundMessage,
@@ -68,8 +69,8 @@ function flatTask(task: TaskRecord, status: TaskStatus, now: number): JsonObject
   const wire: JsonObject = { taskId: task.taskId, status };
   const message = task.statusMessage ?? failureMessage(task);
   if (message !== undefined) wire.statusMessage = boundMessage(message);
-  wire.createdAt = new Date(task.createdAt).toISOString();
-  wire.lastUpdatedAt = new Date(task.lastUpdatedAt).toISOString();
+  wire.createdAt = isoInstant(task.createdAt);
+  wire.lastUpdatedAt = isoInstant(task.lastUpdatedAt);
   wire.ttlMs = Math.round(ttlFromCreation(task));
   if (!isTerminalStatus(status)) wire.pollIntervalMs = pollIntervalMs(task, now);
   return wire;

@@ -1,6 +1,7 @@
 /** The `Task` object of revision 2025-11-25, which both dialects of its time put on the wire. */
 import type { JsonObject, TaskRecord, TaskStatus, TaskSummary } from "@claimcheck/core";
 import { type GetOptions, isTerminalStatus, PARTIAL_OUTPUT_META, PROGRESS_META } from "./dialect.js";
+import { isoInstant } from "./iso-instant.js";
 import { boundMessage, partialOutputOf, withMeta } from "./tool-result.js";
 
 /** Low enough that nobody waits long for a finished task, high enough that polling costs nothing. */
@@ -22,8 +23,8 @@ export interface Shown {
 export function legacyTask(task: TaskRecord | TaskSummary, { status, statusMessage }: Shown): JsonObject {
   const wire: JsonObject = { taskId: task.taskId, status };
   if (statusMessage !== undefined) wire.statusMessage = boundMessage(statusMessage);
-  wire.createdAt = new Date(task.createdAt).toISOString();
-  wire.lastUpdatedAt = new Date(task.lastUpdatedAt).toISOString();
+  wire.createdAt = isoInstant(task.createdAt);
+  wire.lastUpdatedAt = isoInstant(task.lastUpdatedAt);
   wire.ttl = ttlFromCreation(task);
   if (!isTerminalStatus(status)) wire.pollInterval = task.pollIntervalMs ?? LEGACY_POLL_INTERVAL_MS;
   return wire;

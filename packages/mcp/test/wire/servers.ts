@@ -7,6 +7,9 @@ import { connectInMemory, type Declares, type RawClient } from "./raw-client.js"
 /** Says nothing. */
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** What every scene of a test file starts from. */
+export const defaults: TasksOptions = {};
+
 export interface Scene {
   tasks: Tasks;
   /** Another client of the same tasks. */
@@ -14,7 +17,7 @@ export interface Scene {
 }
 
 export function scene(register: (tasks: Tasks, server: McpServer) => void, options: TasksOptions = {}): Scene {
-  const tasks = createTasks({ logger: silent, ...options });
+  const tasks = createTasks({ logger: silent, ...defaults, ...options });
   onTestFinished(() => tasks.close());
   return {
     tasks,
