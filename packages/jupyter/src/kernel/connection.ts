@@ -159,7 +159,7 @@ export class KernelConnection {
 
   /**
    * Asks the kernel something trivial on the shell channel. This wakes an event loop that has an interrupt to handle
-   * and does not know it (ipykernel's top-level `await`), and once answered it proves every earlier request over.
+   * and does not know it (ipykernel's top-level `await`), and once answered it proves over what has already ended in part.
    */
   nudge(): void {
     if (this.#canSend) this.#proveOver(this.#routes.pending);
@@ -336,7 +336,7 @@ export class KernelConnection {
 
   #onUp(): void {
     this.#ownRoutes.lose(this.#ownRoutes.pending, "connection_lost", "the socket was lost", this.#clock.now());
-    if (this.#routes.hasPending) this.#proveOver(this.#routes.pending, this.#lastEnd?.reason);
+    if (this.#routes.hasPending) this.#proveOver(this.#routes.pending, this.#lastEnd?.reason ?? "the socket was lost");
     this.#emit({ type: "reconnected" });
     if (this.#downSince === undefined) this.#sendHeld();
     else this.#probeDown(this.#downSince);
@@ -353,10 +353,17 @@ export class KernelConnection {
     void this.#link.close();
   }
 
-  /** Queues a request behind the given ones: its reply proves that the kernel has nothing more to say about them. */
-  #proveOver(routes: readonly Route[], why = "it never came"): void {
-    const reason = `the kernel is done with it, but its answer was lost (${why})`;
-    const settle = (): void => this.#routes.settleUnanswered(routes, reason, this.#clock.now());
+  /**
+   * Queues a request behind the given ones: its reply proves that the kernel has nothing more to say about them. Unless
+   * messages may have been lost, only those count as over of which the kernel has said so in part: some kernels answer
+   * while a cell of theirs still waits for something.
+   */
+  #proveOver(routes: readonly Route[], lossReason?: string): void {
+    const reason = `the kernel is done with it, but its answer was lost (${lossReason ?? "it never came"})`;
+    const settle = (): void => {
+      const over = lossReason === undefined ? routes.filter(isHalfDone) : routes;
+      this.#routes.settleUnanswered(over, reason, this.#clock.now());
+    };
     this.#proof = this.#sendNow({ channel: "shell", type: "kernel_info_request" });
     this.#proof.reply.then(
       () => this.#clock.setTimer(settle, IOPUB_LAG_MS),
@@ -465,6 +472,10 @@ export async function connectKernel(options: ConnectionOptions): Promise<KernelC
   const connection = new KernelConnection(options);
   await connection.open();
   return connection;
+}
+
+function isHalfDone({ halfDoneSince }: Route): boolean {
+  return halfDoneSince !== undefined;
 }
 
 function executeMessage(request: ExecuteRequest, listener: ExecutionListener): NewMessage {

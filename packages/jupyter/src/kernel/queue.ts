@@ -77,7 +77,7 @@ export class KernelQueue {
 
   /** How many runs are not done, the one at the kernel included. */
   get length(): number {
-    return this.#waiting.size + (this.#atKernel === undefined ? 0 : 1);
+    return this.#waiting.size + this.#ahead();
   }
 
   /**
@@ -139,7 +139,12 @@ export class KernelQueue {
 
   #positionOf(asked: QueuedRun): number {
     if (asked === this.#atKernel) return 0;
-    return [...this.#waiting].indexOf(asked) + (this.#atKernel === undefined ? 0 : 1);
+    return [...this.#waiting].indexOf(asked) + this.#ahead();
+  }
+
+  /** A run keeps its place at the kernel a little longer than it lasts: until its interrupts have all arrived. */
+  #ahead(): number {
+    return this.#atKernel === undefined || this.#atKernel.state.name === "done" ? 0 : 1;
   }
 }
 

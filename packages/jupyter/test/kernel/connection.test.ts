@@ -130,6 +130,23 @@ describe("a run is over", () => {
     expect(await execution.ended).toMatchObject({ state: "connection_lost" });
   });
 
+  test("not while it runs, although the kernel answers a nudge: some kernels do both at once", async () => {
+    const clock = new FakeClock();
+    const fake = await fakeJupyter();
+    const connection = await connectFake(fake, { clock });
+    const execution = connection.execute({ code: "x" });
+    const request = await fake.next("execute_request");
+    fake.status("busy", request);
+    const nudges = fake.received.length;
+    connection.nudge();
+    await fake.next("kernel_info_request", nudges);
+    await network();
+    await clock.advance(2_000);
+    expect(execution.isDone).toBe(false);
+    playRun(fake, request);
+    expect((await execution.ended).state).toBe("completed");
+  });
+
   test("while silence alone ends nothing: a kernel may be deaf for hours", async () => {
     const clock = new FakeClock();
     const fake = await fakeJupyter((it) => {
