@@ -22,7 +22,7 @@ const SIGNS: Sign[] = [
   { does: "awaits an execute_reply", in: ["kernel/execution.ts"], isIt: (node) => says(node, "execute_reply") },
   // The outputs note it too, to tell late ones apart; nothing there waits.
   { does: "looks for idle", in: ["execution/outputs.ts", "kernel/execution.ts"], isIt: (node) => says(node, "idle") },
-  { does: "runs code on a connection", in: ["kernel/queue.ts"], isIt: (node) => calls(node, "execute") },
+  { does: "runs code on a connection", in: ["kernel/queued-run.ts"], isIt: (node) => calls(node, "execute") },
   { does: "puts a run in a kernel's queue", in: ["execution/engine.ts"], isIt: (node) => calls(node, "submit") },
 ];
 

@@ -5,9 +5,19 @@
  * other, and outputs come between them.
  */
 import type { Clock, Timer } from "@claimcheck/core";
+import {
+  type AbortCause,
+  codeError,
+  type EndedExecution,
+  type ExecutionEnd,
+  INTERRUPTED,
+  type Incompleteness,
+  isAborted,
+  isInterruption,
+} from "./execution-end.js";
 import { statusOf } from "./messages.js";
 import { isRateLimitNotice } from "./rate-limit.js";
-import type { LostCause, Route, WithdrawCause } from "./routes.js";
+import type { LostCause, Route } from "./routes.js";
 import type { KernelMessage } from "./wire.js";
 
 /** What to run. */
@@ -47,60 +57,6 @@ export interface ExecutionListener {
   onInput?(request: InputRequest): Promise<string>;
 }
 
-/** Ways in which output may be missing although the request ended well. */
-export interface Incompleteness {
-  /** The server dropped messages beyond its rate limit. */
-  rateLimited: boolean;
-  /** The connection was lost in between; what the kernel said meanwhile may be lost. */
-  reconnected: boolean;
-  /** A message beyond the size limit was lost. */
-  tooLarge: boolean;
-  /** The kernel finished, but one of its two closing messages never came. */
-  unconfirmed: boolean;
-}
-
-/** An error that the code raised, as the kernel tells it. */
-export interface CodeError {
-  ename: string;
-  evalue: string;
-  /** With ANSI colours. */
-  traceback: string[];
-}
-
-/**
- * Why a request never ran: it was `cancelled` before, an `earlier_failure` made the kernel or the queue drop it, or
- * there was no kernel or connection left to run it.
- */
-export type AbortCause = WithdrawCause | "earlier_failure";
-
-interface EndedExecution {
-  /** The kernel's number for this run; null if it gave none. */
-  executionCount: number | null;
-  /** Epoch milliseconds; null if the kernel was never seen to begin. */
-  startedAt: number | null;
-  endedAt: number;
-  /** An interrupt was sent while it ran, whether or not that ended it. */
-  interruptSent: boolean;
-  incomplete: Incompleteness;
-}
-
-/** How a request ended. */
-export type ExecutionEnd = EndedExecution &
-  (
-    | { state: "completed"; reply: Record<string, unknown> }
-    /** The code raised. */
-    | { state: "errored"; error: CodeError; reply: Record<string, unknown> }
-    /** The code raised because we interrupted it. */
-    | { state: "interrupted"; error: CodeError; reply: Record<string, unknown> }
-    /** It never ran, and may be sent again. */
-    | { state: "aborted"; cause: AbortCause; reason: string }
-    /** What it came to is unknown; `startedAt` says whether it had begun. */
-    | { state: "kernel_died" | "kernel_restarted" | "connection_lost"; reason: string }
-  );
-
-/** The name of a way to end. */
-export type EndState = ExecutionEnd["state"];
-
 /** What an execution needs from its connection. */
 export interface ExecutionContext {
   request: KernelMessage;
@@ -115,8 +71,6 @@ export interface ExecutionContext {
 
 /** Silent requests have no such message, and some kernels never send it. */
 const NO_INPUT_MS = 250;
-
-const INTERRUPTED = { status: "error", ename: "KeyboardInterrupt", evalue: "", traceback: [] };
 
 /** One request under way. */
 export class Execution implements Route {
@@ -342,48 +296,10 @@ export class Execution implements Route {
   }
 }
 
-/** The reply carries the error as well: iopub's copy may have been dropped by a rate limit. */
-function codeError(reply: Record<string, unknown>, published: Record<string, unknown> | undefined): CodeError {
-  const source = typeof reply.ename === "string" ? reply : (published ?? reply);
-  const { ename, evalue, traceback } = source;
-  return {
-    ename: typeof ename === "string" ? ename : "",
-    evalue: typeof evalue === "string" ? evalue : "",
-    traceback: Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string") : [],
-  };
-}
-
-/** `abort` is what the messaging specification called it before version 5.1; some kernels still do. */
-function isAborted(reply: Record<string, unknown>): boolean {
-  return reply.status === "aborted" || reply.status === "abort";
-}
-
-/**
- * Whether an error is what an interrupt looks like: KeyboardInterrupt, InterruptException, and CancelledError of a
- * top-level `await`. Another error that comes after an interrupt is the code's own.
- */
-function isInterruption(error: CodeError): boolean {
-  return error.ename === "" || /interrupt|cancell?ed/i.test(error.ename);
-}
-
 function signal<T = void>(): [Promise<T>, (value: T) => void] {
   let settle: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {
     settle = resolve;
   });
   return [promise, settle];
-}
-
-/** The end of a request that was never sent to a kernel. */
-export function neverRan(endedAt: number, cause: AbortCause, reason: string): ExecutionEnd {
-  return {
-    state: "aborted",
-    cause,
-    reason,
-    executionCount: null,
-    startedAt: null,
-    endedAt,
-    interruptSent: false,
-    incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false },
-  };
 }

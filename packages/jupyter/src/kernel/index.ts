@@ -9,17 +9,8 @@ export {
   type KernelConnection,
 } from "./connection.js";
 export { JupyterError, type JupyterErrorCode } from "./errors.js";
-export type {
-  AbortCause,
-  CodeError,
-  EndState,
-  ExecuteRequest,
-  Execution,
-  ExecutionEnd,
-  ExecutionListener,
-  Incompleteness,
-  InputRequest,
-} from "./execution.js";
+export type { ExecuteRequest, Execution, ExecutionListener, InputRequest } from "./execution.js";
+export type { AbortCause, CodeError, EndState, ExecutionEnd, Incompleteness } from "./execution-end.js";
 export {
   type InterruptLadder,
   type InterruptOptions,
@@ -29,15 +20,15 @@ export {
 export type { KernelChange } from "./kernel-watcher.js";
 export type { ReconnectOptions } from "./link.js";
 export { createMessage, type NewMessage, type Sender, statusOf } from "./messages.js";
+export { KernelQueue } from "./queue.js";
 export {
   type CancelReport,
-  KernelQueue,
   QueuedRun,
   type QueueOptions,
   type RunListener,
   type RunOptions,
   type RunState,
-} from "./queue.js";
+} from "./queued-run.js";
 export {
   type ContentsModel,
   JupyterRest,
