@@ -1,1 +1,2 @@
-export {};
+// What this package promises. Adding a line here is a decision.
+export { SqliteStore, type SqliteStoreOptions } from "./sqlite-store.js";

@@ -1,0 +1,170 @@
+import { resolve } from "node:path";
+import type { Clock, ListQuery, StoreSignals, TaskChanges, TaskPage, TaskRecord, TaskStore } from "@claimcheck/core";
+import { encodeCursor, systemClock, TaskError, type TaskSummary } from "@claimcheck/core";
+import { loadDriver } from "./driver.js";
+import { FileSignals } from "./file-signals.js";
+import { closeDatabase, openDatabase } from "./open-database.js";
+import { payloadTextsOf, recordOf, searchable, textsOf } from "./record-text.js";
+import { retryWhileBusy } from "./retry.js";
+import { prepareStatements, type Statements } from "./statements.js";
+import { changeRow, insertOrFind, listRows, type Row, removeSlice } from "./task-rows.js";
+import { WriteQueue } from "./write-queue.js";
+
+export interface SqliteStoreOptions {
+  /** The file. Created, for its owner alone to read, if there is none; its folder has to be there. */
+  path: string;
+  /** Decides expiry. All processes of one file share one host, and so its clock. Default: the host's. */
+  clock?: Clock;
+  /** How long to wait for another process that writes, before a call rejects. Default: 10,000. */
+  busyTimeoutMs?: number;
+  /** How often to look for other processes' changes while somebody subscribes to signals. Default: 50. */
+  signalIntervalMs?: number;
+}
+
+interface Open {
+  statements: Statements;
+  writes: WriteQueue;
+}
+
+/**
+ * Tasks in one SQLite file, which several processes of one host may share.
+ *
+ * A promise that resolves has reached the disk (`synchronous = FULL`): it outlives the process and the power.
+ * Signals of another process arrive within `signalIntervalMs`.
+ */
+export class SqliteStore implements TaskStore {
+  readonly signals: StoreSignals;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #busyTimeoutMs: number;
+  readonly #fileSignals: FileSignals;
+  #opening: Promise<Open> | undefined;
+  #open: Open | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @throws TaskError `store_unusable` for a path that no file can have */
+  constructor(options: SqliteStoreOptions) {
+    this.#path = filePath(options.path);
+    this.#clock = options.clock ?? systemClock;
+    this.#busyTimeoutMs = options.busyTimeoutMs ?? 10_000;
+    this.#fileSignals = new FileSignals(this.#clock, options.signalIntervalMs ?? 50, () => this.#dataVersion());
+    this.signals = this.#fileSignals;
+  }
+
+  /** @throws TaskError `store_unusable`, saying what is wrong with the file and what would be right */
+  async open(): Promise<void> {
+    this.#opening ??= this.#openFile();
+    const opening = this.#opening;
+    try {
+      const opened = await opening;
+      if (this.#opening === opening) this.#open = opened;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  /** Calls that are under way are finished first; later ones reject. */
+  async close(): Promise<void> {
+    const earlier = this.#closing;
+    this.#closing = this.#closeFile();
+    await Promise.all([earlier, this.#closing]);
+  }
+
+  async create(record: TaskRecord): Promise<TaskRecord> {
+    const { statements, writes } = this.#opened();
+    const texts = textsOf(record);
+    const row = await writes.add(() => insertOrFind(statements, record, texts, this.#clock.now()));
+    if (row === undefined) throw new Error(`The task id ${record.taskId} is taken.`);
+    return recordOf(row);
+  }
+
+  async get(taskId: string): Promise<TaskRecord | null> {
+    const { statements } = this.#opened();
+    return this.#find(() => statements.byId.get(searchable(taskId), this.#clock.now()));
+  }
+
+  async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
+    const { statements } = this.#opened();
+    const [ownerText, key] = [searchable(owner), searchable(idempotencyKey)];
+    return this.#find(() => statements.byKey.get(ownerText, key, this.#clock.now()));
+  }
+
+  async list(query: ListQuery): Promise<TaskPage> {
+    const { statements } = this.#opened();
+    if (!Number.isSafeInteger(query.limit) || query.limit < 1) {
+      throw new RangeError(`The limit of a listing is a whole number of at least 1, not ${query.limit}.`);
+    }
+    const rows = await retryWhileBusy(() => listRows(statements, query, this.#clock.now()), this.#busyTimeoutMs);
+    const tasks = rows.slice(0, query.limit).map(({ head }) => JSON.parse(head) as TaskSummary);
+    const last = tasks.at(-1);
+    return last === undefined || rows.length <= query.limit ? { tasks } : { tasks, nextCursor: encodeCursor(last) };
+  }
+
+  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
+    const { statements, writes } = this.#opened();
+    const payloads = payloadTextsOf(changes);
+    const answer = await writes.add(() => {
+      const row = statements.byId.get(searchable(taskId), this.#clock.now()) as Row | undefined;
+      return row === undefined ? null : changeRow(statements, row, expectedVersion, changes, payloads);
+    });
+    return answer === null || answer === "conflict" ? answer : recordOf(answer);
+  }
+
+  async sweep(limit: number): Promise<number> {
+    const { statements, writes } = this.#opened();
+    let removed = 0;
+    for (let more = true; more && removed < limit; ) {
+      const slice = await writes.add(() => removeSlice(statements, this.#clock.now(), limit - removed));
+      removed += slice.removed;
+      more = slice.more;
+    }
+    return removed;
+  }
+
+  async #openFile(): Promise<Open> {
+    const database = await openDatabase(await loadDriver(), this.#path, this.#busyTimeoutMs);
+    const statements = prepareStatements(database);
+    return { statements, writes: new WriteQueue(statements, this.#busyTimeoutMs) };
+  }
+
+  async #closeFile(): Promise<void> {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    this.#open = undefined;
+    this.#fileSignals.stop();
+    // An open that failed has told its own caller, and left nothing to close.
+    const opened = await opening?.catch(() => undefined);
+    if (opened === undefined) return;
+    await opened.writes.settled();
+    closeDatabase(opened.statements.database);
+  }
+
+  #opened(): Open {
+    if (this.#open === undefined) throw new TaskError("not_open", `The store at ${this.#path} is not open.`);
+    return this.#open;
+  }
+
+  async #find(read: () => unknown): Promise<TaskRecord | null> {
+    const row = (await retryWhileBusy(read, this.#busyTimeoutMs)) as Row | undefined;
+    return row === undefined ? null : recordOf(row);
+  }
+
+  #dataVersion(): number | undefined {
+    try {
+      const row = this.#open?.statements.dataVersion.get() as { data_version: number } | undefined;
+      return row?.data_version;
+    } catch {
+      // Costs a hint at the most; calls say for themselves what is wrong with the file.
+      return undefined;
+    }
+  }
+}
+
+function filePath(path: string): string {
+  if (path === "" || path.startsWith(":memory:") || path.includes("\0")) {
+    const problem = `A SQLite store needs the path of a file, not ${JSON.stringify(path)}.`;
+    throw new TaskError("store_unusable", `${problem} For tasks that are kept in memory, use MemoryStore.`);
+  }
+  return resolve(path);
+}
