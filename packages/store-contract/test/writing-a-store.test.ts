@@ -1,0 +1,81 @@
+/** The store that `docs/writing-a-store.md` shows in full is a store. */
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { TaskStore } from "@claimcheck/core";
+import { describe, expect, test } from "vitest";
+import { CaseContext, type StoreHarness, storeContract } from "../src/index.js";
+
+type JournalStoreClass = new (options: {
+  path: string;
+  now: () => number;
+}) => Required<Pick<TaskStore, "open" | "close">> & TaskStore;
+
+const page = readFileSync(new URL("../../../docs/writing-a-store.md", import.meta.url), "utf8");
+
+/** Imports the page's store. It is written to a folder of this repository, where its own imports are found. */
+async function importFromPage(): Promise<JournalStoreClass> {
+  const source = /<!-- journal-store\.mjs -->\n```js\n(.*?)```/s.exec(page)?.[1];
+  if (source === undefined) throw new Error("the page shows no store");
+  const folder = fileURLToPath(new URL("../../../.cache/docs/", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "journal-store.mjs");
+  writeFileSync(file, source);
+  const module = (await import(pathToFileURL(file).href)) as { JournalStore: JournalStoreClass };
+  return module.JournalStore;
+}
+
+const JournalStore = await importFromPage();
+
+async function open(): Promise<StoreHarness & { path: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "claimcheck-journal-"));
+  const path = join(folder, "tasks.jsonl");
+  let nowMs = Date.now();
+  const openStore = async () => {
+    const store = new JournalStore({ path, now: () => nowMs });
+    await store.open();
+    return store;
+  };
+  let store = await openStore();
+  return {
+    path,
+    store,
+    now: () => nowMs,
+    advance: (ms) => {
+      nowMs += ms;
+    },
+    reopen: async () => {
+      await store.close();
+      store = await openStore();
+      return store;
+    },
+    close: async () => {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+describe("the store that the guide shows", () => {
+  storeContract({ test, open, without: ["signals", "openAnother"] });
+
+  test("goes on after a crash that cut its last line off", async () => {
+    const harness = await open();
+    const context = new CaseContext(harness, { ttlMs: 1, signalWithinMs: 1, largestValueBytes: 1 });
+    const task = await context.create();
+    appendFileSync(harness.path, '{"taskId":"tsk_half');
+    const store = await context.reopen();
+    const next = await context.create({}, store);
+    expect((await store.list({ limit: 9 })).tasks).toHaveLength(2);
+    const again = await context.reopen();
+    expect([await again.get(task.taskId), await again.get(next.taskId)]).toEqual([task, next]);
+    await harness.close();
+  });
+});
+
+test("the guide names every option of the contract", () => {
+  for (const option of ["without", "ttlMs", "signalWithinMs", "largestValueBytes", "groups", "excused"]) {
+    expect(page).toMatch(new RegExp(`^\\| \`${option}\\b`, "m"));
+  }
+});
