@@ -24,7 +24,7 @@ export default defineConfig({
           // After the fast ones: what is measured there shares the machine with nothing but its own kind.
           sequence: { groupOrder: 1 },
           include: ["packages/*/test/**/*.live.test.ts", "test/**/*.live.test.ts"],
-          globalSetup: ["test/services/jupyter.ts"],
+          globalSetup: ["test/services/jupyter.ts", "test/services/postgres.ts", "test/services/redis.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2,

@@ -4,7 +4,7 @@ import { exitCodeOf } from "./run.mjs";
 import { install, root, say } from "./setup.mjs";
 
 const steps = [
-  ["types", "typescript/bin/tsc", ["-b"]],
+  ["types", "typescript-native/bin/tsc", ["-b"]],
   ["format and lint", "@biomejs/biome/bin/biome", ["ci", "."]],
   ["layering and fast tests", "vitest/vitest.mjs", ["run", "--project", "fast"]],
 ];

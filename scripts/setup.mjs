@@ -38,9 +38,11 @@ export async function install() {
 /** Builds every package; what has not changed is skipped by the compiler itself. */
 export async function build() {
   if (!existsSync(join(root, "packages/cli/dist/index.js"))) say("building (tsc -b)");
-  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b"], { cwd: root }).catch((cause) => {
-    throw new Error(`the build failed (${cause.message}); the compiler's errors are above`, { cause });
-  });
+  await run(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-b"], { cwd: root }).catch(
+    (cause) => {
+      throw new Error(`the build failed (${cause.message}); the compiler's errors are above`, { cause });
+    },
+  );
 }
 
 export function say(line) {

@@ -16,10 +16,12 @@ const sources = packages.flatMap((each) => each.sources);
 
 /** Imports point down this table only. A new package gets its row before its first import. */
 const MAY_IMPORT: LayeringTable = {
-  cli: ["core", "store-contract", "sqlite", "mcp", "jupyter"],
+  cli: ["core", "store-contract", "sqlite", "postgres", "redis", "mcp", "jupyter"],
   jupyter: ["mcp", "core"],
   mcp: ["core"],
   sqlite: ["core"],
+  postgres: ["core"],
+  redis: ["core"],
   "store-contract": ["core"],
   core: [],
 };

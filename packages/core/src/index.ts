@@ -27,19 +27,34 @@ export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
 export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
+export { indexKey } from "./index-key.js";
 export type { JsonObject, JsonValue } from "./json.js";
 export type { Logger } from "./logger.js";
 export { describeError, stderrLogger } from "./logger.js";
 export type { MemoryStoreOptions } from "./memory-store.js";
 export { MemoryStore } from "./memory-store.js";
 export type { CreatedTask, CreateTask } from "./new-task.js";
+export { Outage } from "./outage.js";
 export type { BoundedOutputs } from "./output.js";
 export { boundOutputs } from "./output.js";
+export type { ChangingMember, PayloadMember } from "./record-parts.js";
+export {
+  CHANGING_MEMBERS,
+  changedMembers,
+  composeRecord,
+  composeSummary,
+  fixedMembers,
+  isChangingMember,
+  isPayloadMember,
+  PAYLOAD_MEMBERS,
+} from "./record-parts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
+export type { SignalRelayOptions } from "./signal-relay.js";
+export { SignalRelay } from "./signal-relay.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type {
   Attempt,

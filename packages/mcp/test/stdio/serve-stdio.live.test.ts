@@ -11,7 +11,9 @@ const fixture = fileURLToPath(new URL("./fixture-server.mjs", import.meta.url));
 /** The server process runs what was built. */
 beforeAll(async () => {
   const root = fileURLToPath(new URL("../../../../", import.meta.url));
-  const build = spawn(process.execPath, ["node_modules/typescript/bin/tsc", "-b", "packages/mcp"], { cwd: root });
+  const build = spawn(process.execPath, ["node_modules/typescript-native/bin/tsc", "-b", "packages/mcp"], {
+    cwd: root,
+  });
   expect(await once(build, "exit")).toEqual([0, null]);
 });
 

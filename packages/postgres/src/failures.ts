@@ -1,0 +1,58 @@
+/** What the driver's errors mean, and how they are passed on: without parameters, rows and connection strings. */
+
+/** The connection broke or could not be made. Whether the statement was carried out is not known. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code, message } = detailsOf(error);
+  return (
+    /^(08...|57P0[123]|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect|not queryable/.test(message)
+  );
+}
+
+/** The statement was undone as it met another one (serialization failure, deadlock): it may be sent again. */
+export function isUndone(error: unknown): boolean {
+  return /^40(001|P01)$/.test(detailsOf(error).code);
+}
+
+/** The primary key of the tasks is taken. */
+export function isTaken(error: unknown): boolean {
+  return detailsOf(error).code === "23505" && detailsOf(error).constraint === "tasks_pkey";
+}
+
+/**
+ * The error for the caller. `pg` puts the offending row into `detail` and others put statements into theirs; only
+ * message, code and the constraint's name go on.
+ */
+export function withoutData(error: unknown, where: string): Error {
+  const { message, ...details } = detailsOf(error);
+  return Object.assign(new Error(`${where}: ${message}`), details);
+}
+
+/** What would put the fault right, where that can be said. */
+export function adviceFor(error: unknown): string {
+  const { code } = detailsOf(error);
+  return ADVICE.find(([codes]) => codes.test(code))?.[1] ?? "";
+}
+
+const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
+  [/^28/, " Check user and password in the URL, and pg_hba.conf on the server."],
+  [/^3D000$/, " Create the database, or name another one in the URL."],
+  [
+    /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/,
+    " Check host and port in the URL, and that the server runs.",
+  ],
+  [
+    /^42501$/,
+    " Grant the user CREATE on the database, or create the schema for it and grant it CREATE and USAGE there.",
+  ],
+  [/^53300$/, " Raise max_connections on the server, or lower the pool's size."],
+  [/^25006$/, " Connect to the primary, or set default_transaction_read_only to off."],
+];
+
+function detailsOf(error: unknown): { code: string; message: string; constraint?: string } {
+  if (!(error instanceof Error)) return { code: "", message: String(error) };
+  const { code, constraint } = error as { code?: unknown; constraint?: string };
+  // Node reports several addresses that all refused as one error without a message of its own.
+  const message = error.message === "" ? String(code ?? error.name) : error.message;
+  return { code: typeof code === "string" ? code : "", message, ...(constraint === undefined ? {} : { constraint }) };
+}

@@ -1,0 +1,63 @@
+/** What the client's errors mean, and how they are passed on: without commands and their arguments. */
+
+/** A command that failed. */
+export class RedisFailure extends Error {
+  /** `CONNECTION_LOST` when it is not known whether it was carried out; otherwise the code of the server's reply. */
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The connection broke or could not be made. Whether the command was carried out is not known. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof RedisFailure) return error.code === "CONNECTION_LOST";
+  const { name, message } = detailsOf(error);
+  return /^(MaxRetriesPerRequest|ClusterAllFailed)Error$/.test(name) || BROKEN.test(message);
+}
+
+const BROKEN =
+  /^(Connection is closed|Command timed out|Command aborted|Socket timeout|Stream isn't writeable|connect |read |write )/;
+
+/** The server has not seen the script, and so has done nothing. */
+export function isScriptUnknown(error: unknown): boolean {
+  return detailsOf(error).message.startsWith("NOSCRIPT");
+}
+
+/**
+ * The error for the caller. ioredis puts the command with all its arguments into its errors, and the server quotes
+ * the beginning of those that it does not know.
+ *
+ * @param lastError what the connection said last; says more than that a command was in vain
+ */
+export function failureOf(error: unknown, where: string, lastError?: Error): RedisFailure {
+  if (isConnectionLost(error)) {
+    const { message } = detailsOf(lastError ?? error);
+    return new RedisFailure(`${where}: cannot be reached (${message}).${adviceFor(message)}`, "CONNECTION_LOST");
+  }
+  const message = detailsOf(error).message.replace(/, with args beginning with:.*$|\.*$/s, "");
+  return new RedisFailure(`${where}: ${message}.${adviceFor(message)}`, /^[A-Z]+/.exec(message)?.[0] ?? "");
+}
+
+const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
+  [/^(WRONGPASS|NOAUTH|ERR AUTH)/, "Check user and password in the URL."],
+  [/^(connect |getaddrinfo )/, "Check host and port in the URL, and that the server runs."],
+  [/^READONLY/, "The server is a read-only replica; connect to its primary."],
+  [/^OOM/, "Raise maxmemory on the server; tasks are never evicted to make room."],
+  [/^NOPERM/, "Grant the user the store's keys and channels (~{prefix}:* &{prefix}:*) and the commands it uses."],
+  [/^MISCONF/, "The server refuses writes as it cannot save; look into its log."],
+];
+
+function adviceFor(message: string): string {
+  const advice = ADVICE.find(([fault]) => fault.test(message))?.[1];
+  return advice === undefined ? "" : ` ${advice}`;
+}
+
+function detailsOf(error: unknown): { name: string; message: string } {
+  if (!(error instanceof Error)) return { name: "", message: String(error) };
+  // Node reports several addresses that all refused as one error without a message of its own.
+  const message = error.message === "" ? `connect ${(error as { code?: string }).code ?? error.name}` : error.message;
+  return { name: error.name, message };
+}

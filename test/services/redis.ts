@@ -1,0 +1,115 @@
+/**
+ * A real Redis for the live tests: from Debian's packages, in a data folder of its own, on a free port of the
+ * loopback interface. What the machine already runs is not touched. `REDIS_SERVER=valkey-server` runs Valkey instead.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { TestProject } from "vitest/node";
+import { ensureDebianPackage } from "./debian-package.js";
+import { freePort } from "./free-port.js";
+
+/** How a test reaches the server that all live tests share. */
+export interface RedisService {
+  url: string;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    redis: RedisService;
+  }
+}
+
+let shared: RedisServer | undefined;
+
+/** Starts the server that all live tests share; they find it by `inject("redis")`. */
+export async function setup(project: TestProject): Promise<void> {
+  shared = await startRedis();
+  project.provide("redis", { url: shared.url });
+}
+
+export async function teardown(): Promise<void> {
+  await shared?.remove();
+}
+
+/** A server that one test may stop, restart and change the settings of. */
+export interface RedisServer {
+  url: string;
+  port: number;
+  readonly process: ChildProcess;
+  /** Starts it again on its data, on the same port. */
+  start(): Promise<void>;
+  /** `SIGKILL` is a crash; what the append-only file has is there at the next start. */
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Stops it and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** @param settings further arguments of `redis-server`, such as `["--requirepass", "secret"]` */
+export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+  const program = await ensureDebianPackage("redis-server", findProgram);
+  const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-redis-"));
+  const port = await freePort();
+  const own = ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--daemonize", "no"];
+  const durable = ["--appendonly", "yes", "--appendfsync", "everysec"];
+  const server = serverOf(program, [...own, ...durable, ...settings], dir, port);
+  try {
+    await server.start();
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+  return server;
+}
+
+function serverOf(program: string, args: string[], dir: string, port: number): RedisServer {
+  let child: ChildProcess | undefined;
+  const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const exited = once(running, "exit");
+    running.kill(signal);
+    await exited;
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get process() {
+      if (child === undefined) throw new Error("The Redis server is not running.");
+      return child;
+    },
+    start: async () => {
+      child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+      await untilReady(child);
+    },
+    stop,
+    remove: async () => {
+      await stop("SIGKILL");
+      await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+/** Resolves when the server says that it takes connections, its data loaded. */
+function untilReady(child: ChildProcess): Promise<void> {
+  let said = "";
+  return new Promise((resolve, reject) => {
+    child.stdout?.on("data", (chunk: Buffer) => {
+      said = `${said}${chunk}`.slice(-4000);
+      if (said.includes("eady to accept connections")) resolve();
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => reject(new Error(`redis-server ended with ${code} before it was ready:\n${said}`)));
+  });
+}
+
+async function findProgram(): Promise<string | undefined> {
+  return promisify(execFile)("which", [process.env.REDIS_SERVER ?? "redis-server"]).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
+}
