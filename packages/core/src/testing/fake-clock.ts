@@ -48,6 +48,11 @@ export class FakeClock implements Clock {
     await settle();
   }
 
+  /** Lets `ms` pass at once, as on a machine that sleeps: what was due meanwhile comes late, with the next {@link advance}. */
+  sleep(ms: number): void {
+    this.#now += ms;
+  }
+
   #next(until: number): FakeTimer | undefined {
     let first: FakeTimer | undefined;
     for (const timer of this.#timers)

@@ -1,0 +1,432 @@
+import { InProcessRunner, type ToolDefinition, type ToolHandler } from "@claimcheck/core";
+import { FakeClock, settle } from "@claimcheck/core/testing";
+import { describe, expect, it } from "vitest";
+import {
+  type Bench,
+  type BenchOptions,
+  closeSoon,
+  done,
+  endless,
+  HeldHandler,
+  newRuntime,
+  openRuntime,
+  stoppable,
+  taskOf,
+} from "./kit/runtime.js";
+import { SharedBackend, type SharedStore } from "./kit/shared-store.js";
+
+const LEASE_MS = 3000;
+
+/** A process on a store that others share; `cut` takes it off the net, which is how a process dies for the others. */
+async function node(
+  backend: SharedBackend,
+  clock: FakeClock,
+  handler: ToolHandler,
+  options: BenchOptions = {},
+): Promise<Bench & { store: SharedStore }> {
+  const store = backend.handle();
+  const bench = await openRuntime(handler, { leaseMs: LEASE_MS, cancelGraceMs: 500, ...options, clock, store });
+  return { ...bench, store };
+}
+
+function cluster(): { clock: FakeClock; backend: SharedBackend } {
+  const clock = new FakeClock();
+  return { clock, backend: new SharedBackend(clock) };
+}
+
+/** Starts a task on a process that dies, and lets its lease run out. */
+async function lose(
+  handler: ToolHandler,
+  tool: Partial<ToolDefinition>,
+  survivor: ToolHandler,
+  options: BenchOptions = {},
+) {
+  const { clock, backend } = cluster();
+  const dead = await node(backend, clock, handler, { tool, ...options });
+  const alive = await node(backend, clock, survivor, { tool, ...options });
+  const { taskId } = await dead.start({ idempotencyKey: "k" });
+  await settle();
+  dead.store.cut = true;
+  await clock.advance(LEASE_MS * 1.5);
+  return { clock, backend, dead, alive, taskId };
+}
+
+describe("a task whose process is lost", () => {
+  it("fails by default: with the reason, its output kept, its questions withdrawn, and it is not run again", async () => {
+    const again = new HeldHandler();
+    const { alive, taskId } = await lose(
+      async (_args, context) => {
+        taskOf(context).recordOutput(["half"]);
+        await taskOf(context).ask({ method: "elicitation/create", params: {} });
+        return { kind: "result", result: {} };
+      },
+      {},
+      again.handler,
+    );
+    expect(await alive.get(taskId)).toMatchObject({
+      status: "failed",
+      outcome: { kind: "threw", reason: "runner_lost" },
+      statusMessage: expect.stringContaining("lost"),
+      partialOutput: ["half"],
+      questions: [{ withdrawnAt: expect.any(Number) }],
+    });
+    expect(again.contexts).toHaveLength(0);
+    expect((await alive.start({ idempotencyKey: "k" })).taskId).toBe(taskId);
+  });
+
+  it("wakes whoever waits for it", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless);
+    const alive = await node(backend, clock, endless);
+    const { taskId } = await dead.start();
+    const waiting = alive.runtime.wait("alice", taskId);
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    expect(await waiting).toMatchObject({ status: "failed" });
+  });
+
+  it("is not given up a moment before its lease has passed", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless);
+    const alive = await node(backend, clock, endless);
+    const { taskId } = await dead.start();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS - 1);
+    expect(await alive.get(taskId)).toMatchObject({ status: "working" });
+  });
+
+  it("whose tool may be run again is, under the next epoch, and what the lost one still says counts for nothing", async () => {
+    const zombie = new HeldHandler();
+    const again = new HeldHandler();
+    const { clock, dead, alive, taskId } = await lose(zombie.handler, { recovery: "retry" }, again.handler);
+    expect(again.contexts).toHaveLength(1);
+    expect(await alive.get(taskId)).toMatchObject({
+      status: "working",
+      attempt: { epoch: 2, tries: 2, runnerId: alive.runtime.runnerId },
+    });
+    expect(zombie.contexts[0]?.signal.aborted).toBe(true);
+    dead.store.cut = false;
+    taskOf(zombie.contexts[0]).recordOutput(["zombie"]);
+    expect(await taskOf(zombie.contexts[0]).setWorking("zombie")).toBe(false);
+    zombie.end();
+    await clock.advance(2000);
+    expect(await alive.get(taskId)).toMatchObject({ status: "working" });
+    expect(await alive.get(taskId)).not.toHaveProperty("partialOutput");
+    again.end();
+    await settle();
+    expect(await dead.get(taskId)).toMatchObject({ status: "completed", attempt: { epoch: 2 } });
+    expect(dead.runtime.gauges).toMatchObject({ attempts: 0, running: 0 });
+  });
+
+  it("is run again a bounded number of times, all told", async () => {
+    const { clock, backend } = cluster();
+    let runs = 0;
+    const count: ToolHandler = () => {
+      runs += 1;
+      return new Promise(() => {});
+    };
+    const nodes = await Promise.all(
+      Array.from({ length: 4 }, () => node(backend, clock, count, { tool: { recovery: "retry" }, maxTries: 3 })),
+    );
+    const { taskId } = await (nodes[0] as Bench).start();
+    await settle();
+    for (let round = 0; round < 4; round += 1) {
+      const record = await backend.memory.get(taskId);
+      const runner = record?.attempt.state === "leased" ? record.attempt.runnerId : undefined;
+      for (const { runtime, store } of nodes) if (runtime.runnerId === runner) store.cut = true;
+      await clock.advance(LEASE_MS * 2);
+    }
+    expect(runs).toBe(3);
+    expect(await backend.memory.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
+  });
+
+  it("that never started is run, whatever its policy, and that does not count as a try", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const held = new HeldHandler();
+    const alive = await node(backend, clock, held.handler);
+    const running = await dead.start();
+    const queued = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    expect(held.contexts.map(({ task }) => task?.taskId)).toEqual([queued.taskId]);
+    expect(await alive.get(queued.taskId)).toMatchObject({ attempt: { tries: 1, epoch: 2 } });
+    expect(await alive.get(running.taskId)).toMatchObject({ status: "failed" });
+    held.end();
+    await settle();
+    expect(await alive.get(queued.taskId)).toMatchObject({ status: "completed" });
+  });
+
+  it("that was being cancelled ends as cancelled, and is not run again", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const dead = await node(backend, clock, endless, { tool, cancelGraceMs: 10 ** 6 });
+    const again = new HeldHandler();
+    const alive = await node(backend, clock, again.handler, { tool });
+    const { taskId } = await dead.start();
+    await settle();
+    dead.runtime.cancel("alice", taskId).catch(() => {});
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    expect(await alive.get(taskId)).toMatchObject({ status: "cancelled", cancellation: { how: "still_running" } });
+    expect(again.contexts).toHaveLength(0);
+  });
+
+  it("goes on from its checkpoint, and asks nobody twice what has been answered or is still open", async () => {
+    const asked: unknown[] = [];
+    const work: ToolHandler = async (_args, context) => {
+      const task = taskOf(context);
+      const first = await task.ask({ method: "elicitation/create", params: { n: 1 } });
+      if (context.resumeFrom === undefined) await task.checkpoint({ first });
+      asked.push(context.resumeFrom, first);
+      const second = await task.ask({ method: "elicitation/create", params: { n: 2 } });
+      return { kind: "result", result: { first, second } };
+    };
+    const { clock, backend } = cluster();
+    const tool = { recovery: "resume" as const };
+    const dead = await node(backend, clock, work, { tool });
+    const alive = await node(backend, clock, work, { tool });
+    const { taskId } = await dead.start();
+    await settle();
+    const keyOf = async (n: number): Promise<string> => (await alive.get(taskId))?.questions[n]?.key ?? "";
+    await alive.runtime.answer("alice", taskId, await keyOf(0), { a: 1 });
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    expect(asked).toEqual([undefined, { a: 1 }, { first: { a: 1 } }, { a: 1 }]);
+    const record = await alive.get(taskId);
+    expect(record).toMatchObject({ status: "input_required", attempt: { epoch: 2 } });
+    expect(record?.questions).toHaveLength(2);
+    expect(await alive.runtime.answer("alice", taskId, await keyOf(0), { a: 9 })).toBe("ignored");
+    expect(await alive.runtime.answer("alice", taskId, await keyOf(1), { a: 2 })).toBe("accepted");
+    await settle();
+    expect(await alive.get(taskId)).toMatchObject({
+      status: "completed",
+      outcome: { result: { first: { a: 1 }, second: { a: 2 } } },
+    });
+  });
+
+  it("that nobody here knows the tool of is left to whoever does", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const dead = await node(backend, clock, endless, { tool });
+    const stranger = await node(backend, clock, endless);
+    stranger.runtime.undefine("work");
+    const { taskId } = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 3);
+    expect(await stranger.get(taskId)).toMatchObject({ status: "working" });
+    const knows = await node(backend, clock, done, { tool });
+    await settle();
+    expect(await knows.get(taskId)).toMatchObject({ status: "completed" });
+  });
+
+  it("is found by a process that starts later, at once", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless);
+    const { taskId } = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 10);
+    const late = await node(backend, clock, endless);
+    await settle();
+    expect(await late.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
+  });
+
+  it("is taken up by one of many, and never by two at a time", async () => {
+    const { clock, backend } = cluster();
+    let running = 0;
+    let most = 0;
+    const exclusive: ToolHandler = async (_args, context) => {
+      running += 1;
+      most = Math.max(most, running);
+      await context.cancelToken.wait();
+      running -= 1;
+      throw new Error("stopped");
+    };
+    const tool = { recovery: "retry" as const };
+    const nodes = await Promise.all(
+      Array.from({ length: 4 }, () => node(backend, clock, exclusive, { tool, maxTries: 1000 })),
+    );
+    await (nodes[0] as Bench).start();
+    await settle();
+    for (let round = 0; round < 30; round += 1) {
+      for (const [n, { store }] of nodes.entries()) store.cut = n === round % 4;
+      await clock.advance(LEASE_MS - 5 + (round % 11));
+    }
+    expect(most).toBe(1);
+  });
+});
+
+describe("a runner that is cut off", () => {
+  it("stops its work when its lease passes, since another may have taken it up", async () => {
+    const { clock, backend } = cluster();
+    let interrupted = 0;
+    const cut = await node(backend, clock, (args, context) => {
+      taskOf(context).registerInterrupt(() => {
+        interrupted += 1;
+      });
+      return stoppable(args, context);
+    });
+    await cut.start();
+    await settle();
+    cut.store.cut = true;
+    await clock.advance(LEASE_MS - 1);
+    expect(interrupted).toBe(0);
+    await clock.advance(LEASE_MS / 3);
+    expect(interrupted).toBe(1);
+    expect(cut.log.errors()).toContainEqual(expect.objectContaining({ message: expect.stringContaining("lease") }));
+    expect(cut.runtime.gauges).toMatchObject({ attempts: 0, running: 0 });
+  });
+
+  it("for less than its lease loses nothing", async () => {
+    const { clock, backend } = cluster();
+    const held = new HeldHandler();
+    const shaky = await node(backend, clock, held.handler);
+    await node(backend, clock, endless);
+    const { taskId } = await shaky.start();
+    await settle();
+    for (let hiccup = 0; hiccup < 5; hiccup += 1) {
+      shaky.store.cut = true;
+      await clock.advance(1500);
+      shaky.store.cut = false;
+      await clock.advance(1500);
+    }
+    held.end();
+    await settle();
+    expect(await shaky.get(taskId)).toMatchObject({ status: "completed", attempt: { epoch: 1 } });
+  });
+
+  it("when it has the outcome already, writes it if nobody took the task up meanwhile", async () => {
+    const { clock, backend } = cluster();
+    const held = new HeldHandler();
+    const shaky = await node(backend, clock, held.handler);
+    const { taskId } = await shaky.start();
+    await settle();
+    shaky.store.cut = true;
+    held.end();
+    await clock.advance(LEASE_MS * 3);
+    shaky.store.cut = false;
+    await clock.advance(10_000);
+    expect(await shaky.get(taskId)).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("a machine that slept", () => {
+  it("lets its processes renew before any of them takes up what another runs", async () => {
+    const { clock, backend } = cluster();
+    const held = new HeldHandler();
+    const one = await node(backend, clock, held.handler);
+    const other = await node(backend, clock, endless);
+    const { taskId } = await one.start();
+    await settle();
+    for (let nap = 0; nap < 5; nap += 1) {
+      clock.sleep(8 * 3_600_000);
+      await clock.advance(LEASE_MS);
+    }
+    expect(await other.get(taskId)).toMatchObject({ status: "working", attempt: { epoch: 1 } });
+    held.end();
+    await settle();
+    expect(await other.get(taskId)).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("handing over at shutdown", () => {
+  async function shutDown(recovery: "fail" | "retry", handler: ToolHandler) {
+    const { clock, backend } = cluster();
+    const leaving = newRuntime(handler, {
+      clock,
+      store: backend.handle(),
+      leaseMs: LEASE_MS,
+      cancelGraceMs: 500,
+      tool: { recovery },
+    });
+    await leaving.runtime.open();
+    const { taskId } = await leaving.start();
+    await settle();
+    await closeSoon(leaving);
+    const held = new HeldHandler();
+    const taking = await node(backend, clock, held.handler, { tool: { recovery } });
+    await settle();
+    return { taking, held, taskId, clock };
+  }
+
+  it("gives a task that may run again to whoever comes, without counting it as a failed try", async () => {
+    const { taking, held, taskId } = await shutDown("retry", stoppable);
+    expect(held.contexts).toHaveLength(1);
+    expect(await taking.get(taskId)).toMatchObject({ attempt: { epoch: 2, tries: 1 } });
+    held.end();
+  });
+
+  it("fails one that may not", async () => {
+    const { taking, held, taskId } = await shutDown("fail", stoppable);
+    expect(held.contexts).toHaveLength(0);
+    expect(await taking.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "shutdown" } });
+  });
+
+  it("does not give away work that would not stop: its lease is left to run out", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const leaving = newRuntime(endless, {
+      clock,
+      store: backend.handle(),
+      leaseMs: LEASE_MS,
+      cancelGraceMs: 500,
+      tool,
+    });
+    await leaving.runtime.open();
+    const { taskId } = await leaving.start();
+    await settle();
+    const closing = leaving.runtime.close();
+    await clock.advance(600);
+    await closing;
+    const held = new HeldHandler();
+    const taking = await node(backend, clock, held.handler, { tool });
+    await clock.advance(LEASE_MS - 700);
+    expect(held.contexts).toHaveLength(0);
+    await clock.advance(LEASE_MS);
+    expect(held.contexts).toHaveLength(1);
+    expect(await taking.get(taskId)).toMatchObject({ attempt: { epoch: 2 } });
+    held.end();
+  });
+
+  it("leaves a result that wins the race where it is", async () => {
+    const { taking, held, taskId } = await shutDown("retry", async (_args, context) => {
+      await context.cancelToken.wait();
+      return { kind: "result", result: { whole: true } };
+    });
+    expect(held.contexts).toHaveLength(0);
+    expect(await taking.get(taskId)).toMatchObject({ status: "completed", outcome: { result: { whole: true } } });
+  });
+});
+
+describe("looking for lost tasks", () => {
+  it("goes on after a look that failed, and is not stopped by one task that cannot be recovered", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless);
+    const alive = await node(backend, clock, endless);
+    const first = await dead.start();
+    const second = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    const update = alive.store.update.bind(alive.store);
+    alive.store.update = async (taskId, ...rest) => {
+      if (taskId === second.taskId) throw new Error("this one is broken");
+      return update(taskId, ...rest);
+    };
+    alive.store.cut = true;
+    await clock.advance(LEASE_MS);
+    alive.store.cut = false;
+    await clock.advance(LEASE_MS);
+    expect(await alive.get(first.taskId)).toMatchObject({ status: "failed" });
+    expect(await alive.get(second.taskId)).toMatchObject({ status: "working" });
+    expect(alive.log.lines.map(({ message }) => message)).toContain("lost tasks could not be looked for; trying again");
+    alive.store.update = update;
+    await clock.advance(LEASE_MS);
+    expect(await alive.get(second.taskId)).toMatchObject({ status: "failed" });
+  });
+});
