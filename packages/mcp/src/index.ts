@@ -1,6 +1,10 @@
 // What this package promises. Adding a line here is a decision.
 export type { CancelToken, TaskHandle, ToolContext } from "@claimcheck/core";
 export { recordOutput, registerInterrupt } from "@claimcheck/core";
+export type { HttpAuth, StaticTokenAuth, VerifierAuth } from "./auth/http-auth.js";
+export type { JwtAuth } from "./auth/jwt-verifier.js";
+export type { ResourceServer } from "./auth/resource-server.js";
+export type { ScopeTable } from "./auth/scopes.js";
 export type { Contract } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
 export type { Ownership, Principal } from "./owner.js";

@@ -68,8 +68,9 @@ function encode(...parts: (string | null)[]): string {
   return JSON.stringify(parts);
 }
 
-function isEmpty({ issuer, subject, clientId }: Principal): boolean {
-  return (issuer ?? subject ?? clientId) === undefined;
+/** An issuer alone is nobody: all of its users would be one. */
+function isEmpty({ subject, clientId }: Principal): boolean {
+  return (subject ?? clientId) === undefined;
 }
 
 function withPrincipal(owner: string, principal: Principal | undefined): Identity {

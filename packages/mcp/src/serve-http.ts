@@ -17,12 +17,17 @@ import {
   type McpHttpHandler,
   type McpServerFactory,
 } from "@modelcontextprotocol/server";
+import type { BearerGate } from "./auth/bearer-gate.js";
+import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
+import type { ResourceMetadata } from "./auth/resource-server.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
 import { principalKey } from "./owner.js";
 import type { Tasks } from "./tasks.js";
 
 export interface ServeHttpOptions extends GuardOptions {
+  /** Who may come in. There is no default: serving everybody must be asked for. */
+  auth: HttpAuth;
   /** Default 0: any free port. */
   port?: number;
   /** Address to listen on. Default `127.0.0.1`. */
@@ -51,34 +56,41 @@ export interface HttpServing {
 /**
  * Opens `tasks` and serves a new server from `factory` to every session, and to every request outside one.
  *
- * @throws when none, or more than one, of `token`, `verifyToken` and `noAuth` is given, or the port cannot be had
+ * @throws when `auth` does not say who may come in, or the port cannot be had
  */
 export async function serveHttp(
   tasks: Tasks,
   factory: McpServerFactory,
   options: ServeHttpOptions,
 ): Promise<HttpServing> {
+  const gateAt = prepareAuth(options.auth);
   const host = options.host ?? "127.0.0.1";
-  const guard = new HttpGuard(options, isIPv6(host) ? `[${host}]` : host);
+  const hostName = isIPv6(host) ? `[${host}]` : host;
   await tasks.open();
-  const endpoint = new Endpoint(tasks, factory, options);
-  const server = createServer(listener(endpoint, guard, options));
-  try {
-    await listen(server, options.port ?? 0, host);
-  } catch (error) {
-    await endpoint.close();
-    throw error;
-  }
+  const server = createServer();
+  await listen(server, options.port ?? 0, host);
   const { port } = server.address() as AddressInfo;
+  const url = `http://${hostName}:${port}${pathOf(options)}`;
+  const doors: Doors = { guard: new HttpGuard(options, hostName), gate: gateAt(url) };
+  const endpoint = new Endpoint(tasks, factory, options, doors.gate);
+  // In the same turn as the port was opened, so that no request comes before.
+  server.on("request", listener(endpoint, doors, options));
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}${pathOf(options)}`,
+    url,
     port,
     close: () => {
       closing ??= closeAll(server, endpoint);
       return closing;
     },
   };
+}
+
+/** What a request passes before it is served. */
+interface Doors {
+  guard: HttpGuard;
+  /** `null`: nobody is asked who they are. */
+  gate: BearerGate | null;
 }
 
 function pathOf({ path }: ServeHttpOptions): string {
@@ -109,7 +121,7 @@ async function closeAll(server: Server, endpoint: Endpoint): Promise<void> {
 
 function listener(
   endpoint: Endpoint,
-  guard: HttpGuard,
+  doors: Doors,
   options: ServeHttpOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const path = pathOf(options);
@@ -117,10 +129,12 @@ function listener(
   const maxRequestBodySize = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
   const handle = toNodeHandler(endpoint, { maxRequestBodySize, onerror });
   const serve = async (request: IncomingMessage & { auth?: AuthInfo }, response: ServerResponse): Promise<void> => {
-    const verdict = await guard.check(request);
-    if ("status" in verdict) return refuse(response, verdict.status, verdict.message);
-    if (request.url?.split("?", 1)[0] !== path) return refuse(response, 404, `Not found; MCP is served at ${path}`);
-    if (verdict.authInfo !== undefined) request.auth = verdict.authInfo;
+    const asked = request.url?.split("?", 1)[0] ?? "";
+    const entered = await enter(request, asked, doors, onerror);
+    if ("metadata" in entered) return serveMetadata(request, response, entered.metadata);
+    if ("status" in entered) return refuse(response, entered);
+    if (asked !== path) return refuse(response, { status: 404, message: `Not found; MCP is served at ${path}` });
+    if (entered.authInfo !== undefined) request.auth = entered.authInfo;
     flushStreamHeaders(response);
     await handle(request as NodeIncomingMessageLike, response);
   };
@@ -129,10 +143,44 @@ function listener(
     response.on("error", () => {});
     serve(request, response).catch((error: unknown) => {
       onerror(error as Error);
-      if (!response.headersSent) refuse(response, 500, "Internal server error");
+      if (!response.headersSent) refuse(response, { status: 500, message: "Internal server error" });
       else response.destroy();
     });
   };
+}
+
+interface Refused {
+  status: number;
+  message: string;
+  challenge?: string;
+}
+
+const CANNOT_VERIFY: Refused = { status: 503, message: "Tokens cannot be verified now; try again later." };
+
+/** Who asks, as far as that is asked, or what is answered instead of serving the request. */
+async function enter(
+  request: IncomingMessage,
+  path: string,
+  { guard, gate }: Doors,
+  onerror: (error: Error) => void,
+): Promise<{ authInfo?: AuthInfo } | { metadata: ResourceMetadata } | Refused> {
+  const foreign = guard.refusalOf(request);
+  if (foreign !== undefined) return { status: 403, message: foreign };
+  const metadata = gate?.metadataAt(path);
+  if (metadata != null) return { metadata };
+  try {
+    return (await gate?.authenticate(request.headers.authorization)) ?? {};
+  } catch (error) {
+    onerror(error as Error);
+    return CANNOT_VERIFY;
+  }
+}
+
+function serveMetadata(request: IncomingMessage, response: ServerResponse, metadata: ResourceMetadata): void {
+  if (request.method === "GET" || request.method === "HEAD") {
+    response.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "max-age=3600" });
+    response.end(JSON.stringify(metadata));
+  } else refuse(response, { status: 405, message: "Only GET is answered here." });
 }
 
 /** Node keeps the headers back until there is a body; a client that opens a quiet stream would not know that it is open. */
@@ -149,9 +197,9 @@ function flushStreamHeaders(response: ServerResponse): void {
 }
 
 /** The connection is closed with it: the body of a refused request is not read. */
-function refuse(response: ServerResponse, status: number, message: string): void {
+function refuse(response: ServerResponse, { status, message, challenge }: Refused): void {
   const headers: Record<string, string> = { "Content-Type": "application/json", Connection: "close" };
-  if (status === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (challenge !== undefined) headers["WWW-Authenticate"] = challenge;
   response.writeHead(status, headers);
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
 }
@@ -160,8 +208,10 @@ function refuse(response: ServerResponse, status: number, message: string): void
 class Endpoint {
   readonly #alone: McpHttpHandler;
   readonly #sessions: HttpSessions | null;
+  readonly #gate: BearerGate | null;
 
-  constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions) {
+  constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions, gate: BearerGate | null) {
+    this.#gate = gate;
     // A refreshed token is the same caller.
     const callerKey = (authInfo: AuthInfo | undefined): string =>
       authInfo === undefined ? "" : principalKey(tasks.principalOf(authInfo));
@@ -178,6 +228,10 @@ class Endpoint {
   readonly fetch = async (request: Request, { authInfo }: { authInfo?: AuthInfo } = {}): Promise<Response> => {
     const body = request.method === "POST" ? await parsed(request) : undefined;
     if (body === NOT_JSON) return errorResponse(400, -32700, "Parse error: the request body is not valid JSON");
+    const lacking = this.#gate?.refusalOf(body, authInfo);
+    if (lacking != null) {
+      return errorResponse(lacking.status, -32000, lacking.message, { "WWW-Authenticate": lacking.challenge });
+    }
     if (this.#sessions !== null && (await isLegacyRequest(request, body))) {
       const sessionId = request.headers.get("mcp-session-id");
       if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });

@@ -12,7 +12,7 @@ it("ends open streams, waiting results, idle connections and half-sent requests,
         await running.promise;
         return "dug";
       }),
-    { noAuth: true },
+    { auth: "none" },
     { ownership: "single-user" },
   );
   const client = new HttpClient(served.url);

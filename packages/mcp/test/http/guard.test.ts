@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { createTasks, serveHttp } from "../../src/index.js";
+import { createTasks, type ServeHttpOptions, serveHttp } from "../../src/index.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { ACCEPT, HttpClient, raw, serving } from "./http-client.js";
 
@@ -42,7 +42,7 @@ describe("Host and Origin", () => {
   });
 
   it("the lists can be set", async () => {
-    const options = { noAuth: true, allowedHosts: ["mcp.example"], allowedOrigins: ["app.example"] };
+    const options: ServeHttpOptions = { auth: "none", allowedHosts: ["mcp.example"], allowedOrigins: ["app.example"] };
     const { serving: served } = await serving(nothing, options);
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const status = async (headers: Record<string, string>) =>
@@ -65,7 +65,7 @@ describe("the bearer token", () => {
     "Bearer secrets",
     "secret",
   ])("%j is refused with 401 before any JSON is parsed, on every method", async (authorization) => {
-    const { serving: served } = await serving(nothing, { token: "secret" });
+    const { serving: served } = await serving(nothing, { auth: { token: "secret" } });
     for (const method of METHODS) {
       const headers = { ...ACCEPT, ...(authorization !== undefined && { authorization }) };
       const refused = await raw(served.url, method, headers, method === "POST" ? "{not json" : "");
@@ -75,14 +75,14 @@ describe("the bearer token", () => {
   });
 
   it.each(["Bearer secret", "bearer secret", "BEARER  secret"])("%j is let in", async (authorization) => {
-    const { serving: served } = await serving(nothing, { token: "secret" });
+    const { serving: served } = await serving(nothing, { auth: { token: "secret" } });
     expect((await new HttpClient(served.url, { authorization }).initialize()).result).toBeDefined();
   });
 
   it("is one principal: whoever holds it collects its tasks, from another session and outside one", async () => {
     const { serving: served } = await serving(
       (tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
-      { token: "secret" },
+      { auth: { token: "secret" } },
     );
     const holder = () => new HttpClient(served.url, { authorization: "Bearer secret" });
     const first = holder();
@@ -98,7 +98,7 @@ describe("the bearer token", () => {
       token.startsWith("ok-") ? { token, clientId: "c", scopes: [], extra: { sub: token.split("-")[1] } } : null;
     const { serving: served } = await serving(
       (tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
-      { verifyToken },
+      { auth: { verifyToken } },
     );
     const as = (token: string) => new HttpClient(served.url, { authorization: `Bearer ${token}` });
     const { taskId } = await as("ok-ann-1").callTask("dig");
@@ -109,26 +109,30 @@ describe("the bearer token", () => {
 
   it("a verifier that fails lets nobody in, and says nothing of why", async () => {
     const verifyToken = () => Promise.reject(new Error("ldap://secret is down"));
-    const { serving: served, errors } = await serving(nothing, { verifyToken });
+    const { serving: served, errors } = await serving(nothing, { auth: { verifyToken } });
     const response = await new HttpClient(served.url, { authorization: "Bearer x" }).post("ping", {});
-    expect(response.status).toBe(500);
+    expect(response.status).toBe(503);
     expect(await response.text()).not.toContain("ldap");
     expect(errors).toHaveLength(1);
   });
 });
 
 describe("starting", () => {
-  it.each([{}, { token: "a", noAuth: true }, { token: "a", verifyToken: async () => null }, { noAuth: false }])(
-    "%j does not say who may come in: it is refused, and no port opened",
-    async (options) => {
-      await expect(serveHttp(createTasks(), () => null as never, options)).rejects.toThrow(
-        "exactly one of token, verifyToken and noAuth",
-      );
-    },
-  );
+  it.each([
+    undefined,
+    {},
+    "everybody",
+    { token: undefined },
+    { token: "a", verifyToken: async () => null },
+    { token: "a", issuer: "https://id.example", jwks: { keys: [] } },
+  ])("auth %j does not say who may come in: it is refused, and no port opened", async (auth) => {
+    await expect(serveHttp(createTasks(), () => null as never, { auth: auth as never })).rejects.toThrow(
+      "Say who may come in",
+    );
+  });
 
   it.each(["", " ", "two words", "ütf"])("the token %j, which no header can carry, is refused", async (token) => {
-    await expect(serveHttp(createTasks(), () => null as never, { token })).rejects.toThrow("token must be");
+    await expect(serveHttp(createTasks(), () => null as never, { auth: { token } })).rejects.toThrow("token must be");
   });
 
   it("a port that is taken is an error that says so", async () => {
@@ -136,13 +140,13 @@ describe("starting", () => {
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
     const tasks = createTasks();
-    await expect(serveHttp(tasks, () => null as never, { noAuth: true, port })).rejects.toThrow("EADDRINUSE");
+    await expect(serveHttp(tasks, () => null as never, { auth: "none", port })).rejects.toThrow("EADDRINUSE");
     await tasks.close();
     other.close();
   });
 
   it("only its path is served", async () => {
-    const { serving: served } = await serving(nothing, { noAuth: true, path: "/tools" });
+    const { serving: served } = await serving(nothing, { auth: "none", path: "/tools" });
     expect(served.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/tools$/);
     expect((await fetch(served.url.replace("/tools", "/mcp"), { method: "POST" })).status).toBe(404);
     expect((await new HttpClient(`${served.url}?x=1`).initialize()).result).toBeDefined();
@@ -151,7 +155,7 @@ describe("starting", () => {
 
 describe("bodies", () => {
   it("one that is too large is refused with 413, declared or not", async () => {
-    const { serving: served } = await serving(nothing, { noAuth: true, maxBodyBytes: 1000 });
+    const { serving: served } = await serving(nothing, { auth: "none", maxBodyBytes: 1000 });
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { pad: "x".repeat(2000) } });
     expect((await raw(served.url, "POST", ACCEPT, body)).status).toBe(413);
     const stream = new ReadableStream({

@@ -24,7 +24,7 @@ export interface HttpScene {
 /** Serves tools over HTTP until the test ends. */
 export async function serving(
   register: (tasks: Tasks, server: McpServer) => void,
-  options: ServeHttpOptions = { noAuth: true },
+  options: ServeHttpOptions = { auth: "none" },
   tasksOptions: TasksOptions = {},
 ): Promise<HttpScene> {
   const tasks = createTasks({ logger: silent, ...tasksOptions });

@@ -63,7 +63,7 @@ describe("a session", () => {
           await running.promise;
           return "dug";
         }),
-      { noAuth: true },
+      { auth: "none" },
       SINGLE_USER,
     );
     const first = await session(served.url);
@@ -91,7 +91,7 @@ describe("a session", () => {
 
   it("is no credential: somebody else's is not found, and is not disturbed", async () => {
     const verifyToken = async (token: string) => ({ token, clientId: token, scopes: [] });
-    const { serving: served } = await serving(() => {}, { verifyToken });
+    const { serving: served } = await serving(() => {}, { auth: { verifyToken } });
     const ann = await session(served.url, { authorization: "Bearer ann" });
     const stream = await ann.listen();
     const bob = { ...ann.headers, authorization: "Bearer bob" };
@@ -115,7 +115,7 @@ describe("a session", () => {
   });
 
   it("idle for its time is ended; one with an open stream is not", async () => {
-    const { serving: served } = await serving(() => {}, { noAuth: true, sessionIdleMs: 40 });
+    const { serving: served } = await serving(() => {}, { auth: "none", sessionIdleMs: 40 });
     const [idle, streaming] = [await session(served.url), await session(served.url)];
     const stream = await streaming.listen();
     await eventually(async () => (await idleStatus(idle)) === 404);
@@ -129,7 +129,7 @@ describe("a session", () => {
   });
 
   it("over the limit takes the place of the one idle for longest; when all are in use the newcomer is told to wait", async () => {
-    const { serving: served } = await serving(() => {}, { noAuth: true, maxSessions: 2 });
+    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 2 });
     const [first, second] = [await session(served.url), await session(served.url)];
     await new Promise((resolve) => setTimeout(resolve, 5));
     await first.request("ping");
@@ -195,7 +195,7 @@ describe("a caller that hangs up", () => {
           await running.promise;
           return "dug";
         }),
-      { noAuth: true },
+      { auth: "none" },
       SINGLE_USER,
     );
     const client = await session(served.url);
@@ -224,7 +224,7 @@ describe("a caller that hangs up", () => {
           calls += 1;
           return "dug";
         }),
-      { noAuth: true },
+      { auth: "none" },
       SINGLE_USER,
     );
     const params = { name: "dig", task: {}, _meta: { "io.datalayer/idempotency-key": "k" } };
@@ -240,10 +240,10 @@ describe("a caller that hangs up", () => {
 
 describe("a request outside a session", () => {
   it("of 2025 is served by itself: task, list, wait, result", async () => {
-    for (const options of [{ noAuth: true }, { noAuth: true, sessions: false }]) {
+    for (const sessions of [true, false]) {
       const { serving: served } = await serving(
         (tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
-        options,
+        { auth: "none", sessions },
         SINGLE_USER,
       );
       const { taskId } = await new HttpClient(served.url).callTask("dig");
@@ -264,7 +264,7 @@ describe("a request outside a session", () => {
   });
 
   it("gets no session where there are none", async () => {
-    const { serving: served } = await serving(() => {}, { noAuth: true, sessions: false });
+    const { serving: served } = await serving(() => {}, { auth: "none", sessions: false });
     const client = await session(served.url);
     expect(client.sessionId).toBeUndefined();
     expect((await fetch(served.url, { headers: client.headers })).status).toBe(405);
@@ -277,7 +277,7 @@ describe("a request outside a session", () => {
           await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
           return ctx.request.headers ?? null;
         }),
-      { noAuth: true },
+      { auth: "none" },
       { ...SINGLE_USER, keepHeaders: ["X-Nonce"] },
     );
     const answers = Array.from({ length: 100 }, async (_, i) => {

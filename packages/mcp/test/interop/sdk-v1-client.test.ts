@@ -38,7 +38,7 @@ const transports: Record<string, (tasks: Tasks) => Promise<Transport>> = {
 };
 
 async function overHttp(tasks: Tasks, sessions: boolean): Promise<Transport> {
-  const serving = await serveHttp(tasks, () => register(tasks), { token: "secret", sessions });
+  const serving = await serveHttp(tasks, () => register(tasks), { auth: { token: "secret" }, sessions });
   onTestFinished(() => serving.close());
   const requestInit = { headers: { authorization: "Bearer secret" } };
   return new StreamableHTTPClientTransport(new URL(serving.url), { requestInit }) as Transport;
