@@ -10,6 +10,7 @@ import { randomUUID } from "node:crypto";
 import { type Clock, describeError, type Logger, stderrLogger, systemClock, type Timer } from "@claimcheck/core";
 import { JupyterError } from "./errors.js";
 import { type ExecuteRequest, Execution, type ExecutionListener } from "./execution.js";
+import { KernelHealth } from "./kernel-health.js";
 import { type KernelChange, KernelWatcher } from "./kernel-watcher.js";
 import { Link, type ReconnectOptions } from "./link.js";
 import { createMessage, type NewMessage, type Sender } from "./messages.js";
@@ -60,12 +61,6 @@ export type ConnectionEvent =
 /** Where a connection stands. */
 export type ConnectionState = "open" | "reconnecting" | "closed";
 
-/** Long enough for a proxy's hiccup, short enough that nobody thinks the cell still runs. */
-const HALF_DONE_MS = 5_000;
-/** What was published before a shell reply can be this far behind it, on the other socket. */
-const IOPUB_LAG_MS = 1_000;
-/** A kernel that has not spoken this long after it went down is spoken to, if the server still has it. */
-const DOWN_MS = 30_000;
 /** For a new process to answer: imports from a cold disk. */
 const RESTART_LIMIT_MS = 60_000;
 
@@ -83,9 +78,8 @@ export class KernelConnection {
   readonly #sender: Sender;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #heartbeatMs: number;
-  readonly #lateOutputMs: number;
   readonly #link: Link;
+  readonly #health: KernelHealth;
   readonly #routes = new Routes();
   /** Requests of the connection itself: nobody waits for the kernel on their account. */
   readonly #ownRoutes = new Routes();
@@ -93,11 +87,7 @@ export class KernelConnection {
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
   #held: { route: Route; message: KernelMessage }[] = [];
   #downSince: number | undefined;
-  #heardSinceBeat = false;
   #lastEnd: SocketEnd | undefined;
-  #probeRequest: ReplyRequest | undefined;
-  #proof: ReplyRequest | undefined;
-  #timer: Timer | undefined;
   #closed: { cause: LostCause; error: JupyterError | undefined } | undefined;
 
   /** @internal */
@@ -108,9 +98,8 @@ export class KernelConnection {
     this.#sender = { sessionId: this.sessionId, username: options.username ?? "claimcheck" };
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? stderrLogger;
-    this.#heartbeatMs = options.heartbeatMs ?? 5_000;
-    this.#lateOutputMs = options.lateOutputMs ?? 5 * 60_000;
     this.#link = this.#createLink(options);
+    this.#health = this.#createHealth(options);
   }
 
   get state(): ConnectionState {
@@ -121,7 +110,7 @@ export class KernelConnection {
   /** @internal */
   async open(): Promise<void> {
     await this.#link.open();
-    this.#scheduleBeat();
+    this.#health.start();
     // Its busy and idle tell us the session of the kernel's process, so that a later change of it is seen.
     this.#sendNow({ channel: "control", type: "kernel_info_request" });
   }
@@ -162,7 +151,7 @@ export class KernelConnection {
    * and does not know it (ipykernel's top-level `await`), and once answered it proves over what has already ended in part.
    */
   nudge(): void {
-    if (this.#canSend) this.#proveOver(this.#routes.pending);
+    if (this.#canSend) this.#health.proveOver(this.#routes.pending);
   }
 
   /**
@@ -175,12 +164,11 @@ export class KernelConnection {
     try {
       await this.#rest.restartKernel(this.kernelId);
     } catch (error) {
-      await this.#comeUpIfThere();
+      if (await this.#health.checkKernel()) this.#comeUp();
       throw error;
     }
     this.#routes.lose(underWay, "kernel_restarted", "the kernel was restarted", this.#clock.now());
-    if (this.#link.isUp) await this.#awaitNewProcess();
-    this.#comeUp();
+    await this.#awaitNewProcess();
   }
 
   /** Takes back an execution that has not been sent yet, because there was nobody to send it to; false if it was sent. */
@@ -232,6 +220,23 @@ export class KernelConnection {
     });
   }
 
+  #createHealth(options: ConnectionOptions): KernelHealth {
+    return new KernelHealth({
+      heartbeatMs: options.heartbeatMs ?? 5_000,
+      lateOutputMs: options.lateOutputMs ?? 5 * 60_000,
+      clock: this.#clock,
+      link: this.#link,
+      routes: this.#routes,
+      ownRoutes: this.#ownRoutes,
+      watcher: this.#watcher,
+      getKernel: () => this.#rest.getKernel(this.kernelId),
+      downSince: () => this.#downSince,
+      send: (message) => this.#sendNow(message),
+      comeUp: () => this.#comeUp(),
+      onGone: (error) => this.#onGone("the server has no such kernel any more", error),
+    });
+  }
+
   #submit(route: Route, message: KernelMessage): void {
     if (this.#closed !== undefined) {
       route.withdraw(this.#closed.cause, this.#closed.error?.message ?? "the connection is closed");
@@ -243,18 +248,22 @@ export class KernelConnection {
     }
   }
 
+  /** Whatever answers now is the new process. If the socket is lost meanwhile, the checks go on from there. */
   async #awaitNewProcess(): Promise<void> {
+    if (!this.#link.isUp) return;
     const { reply } = this.#sendNow({ channel: "control", type: "kernel_info_request" });
     let timer: Timer | undefined;
-    const limit = new Promise<never>((_, reject) => {
-      const late = new JupyterError("server_error", `Kernel ${this.kernelId} was restarted, but does not answer.`);
-      timer = this.#clock.setTimer(() => reject(late), RESTART_LIMIT_MS);
+    const limit = new Promise<"late">((resolve) => {
+      timer = this.#clock.setTimer(() => resolve("late"), RESTART_LIMIT_MS);
     });
-    try {
-      this.#watcher.accept(await Promise.race([reply, limit]));
-    } finally {
-      if (timer !== undefined) this.#clock.clearTimer(timer);
+    const answer = await Promise.race([reply.catch(() => "lost" as const), limit]);
+    if (timer !== undefined) this.#clock.clearTimer(timer);
+    if (answer === "late" || this.#closed !== undefined) {
+      throw new JupyterError("server_error", `Kernel ${this.kernelId} was restarted, but does not answer.`);
     }
+    if (answer === "lost") return;
+    this.#watcher.accept(answer);
+    this.#comeUp();
   }
 
   /** Sends past the requests that are held back. */
@@ -273,7 +282,7 @@ export class KernelConnection {
   }
 
   #receive(message: KernelMessage): void {
-    this.#heardSinceBeat = true;
+    this.#health.hear();
     const change = this.#watcher.observe(message);
     if (change !== undefined) this.#onKernelChange(change);
     const now = this.#clock.now();
@@ -292,7 +301,7 @@ export class KernelConnection {
     const { cause, reason } = ENDINGS[change];
     this.#losePending(cause, reason);
     this.#goDown();
-    if (change === "shutdown") void this.#checkKernel();
+    if (change === "shutdown") void this.#health.checkKernel();
   }
 
   /** While it was down nothing was sent, so that what is under way is not the old process's. */
@@ -316,10 +325,6 @@ export class KernelConnection {
     this.#sendHeld();
   }
 
-  async #comeUpIfThere(): Promise<void> {
-    if (await this.#checkKernel()) this.#comeUp();
-  }
-
   #sendHeld(): void {
     if (!this.#canSend) return;
     const held = this.#held;
@@ -336,10 +341,12 @@ export class KernelConnection {
 
   #onUp(): void {
     this.#ownRoutes.lose(this.#ownRoutes.pending, "connection_lost", "the socket was lost", this.#clock.now());
-    if (this.#routes.hasPending) this.#proveOver(this.#routes.pending, this.#lastEnd?.reason ?? "the socket was lost");
+    if (this.#routes.hasPending) {
+      this.#health.proveOver(this.#routes.pending, this.#lastEnd?.reason ?? "the socket was lost");
+    }
     this.#emit({ type: "reconnected" });
     if (this.#downSince === undefined) this.#sendHeld();
-    else this.#probeDown(this.#downSince);
+    else this.#health.probeDown(this.#downSince);
   }
 
   #onGivenUp(error: JupyterError): void {
@@ -353,99 +360,10 @@ export class KernelConnection {
     void this.#link.close();
   }
 
-  /**
-   * Queues a request behind the given ones: its reply proves that the kernel has nothing more to say about them. Unless
-   * messages may have been lost, only those count as over of which the kernel has said so in part: some kernels answer
-   * while a cell of theirs still waits for something.
-   */
-  #proveOver(routes: readonly Route[], lossReason?: string): void {
-    const reason = `the kernel is done with it, but its answer was lost (${lossReason ?? "it never came"})`;
-    const settle = (): void => {
-      const over = lossReason === undefined ? routes.filter(isHalfDone) : routes;
-      this.#routes.settleUnanswered(over, reason, this.#clock.now());
-    };
-    this.#proof = this.#sendNow({ channel: "shell", type: "kernel_info_request" });
-    this.#proof.reply.then(
-      () => this.#clock.setTimer(settle, IOPUB_LAG_MS),
-      () => {},
-    );
-  }
-
-  #scheduleBeat(): void {
-    this.#timer = this.#clock.setTimer(() => this.#beat(), this.#heartbeatMs);
-  }
-
-  #beat(): void {
-    this.#scheduleBeat();
-    this.#link.beat(3 * this.#heartbeatMs);
-    const forgetBefore = this.#clock.now() - this.#lateOutputMs;
-    this.#routes.forget(forgetBefore);
-    this.#ownRoutes.forget(forgetBefore);
-    this.#checkHalfDone();
-    const waitsInSilence = this.#routes.hasPending && !this.#heardSinceBeat;
-    if (waitsInSilence || this.#downSince !== undefined) void this.#checkKernel();
-    this.#heardSinceBeat = false;
-  }
-
-  #checkHalfDone(): void {
-    const before = this.#clock.now() - HALF_DONE_MS;
-    const halfDone = this.#routes.pending.filter(({ halfDoneSince }) => (halfDoneSince ?? Infinity) < before);
-    const isProving = this.#proof?.isDone === false;
-    if (halfDone.length > 0 && this.#canSend && !isProving) this.#proveOver(halfDone);
-  }
-
-  /**
-   * Asks the server whether it still has the kernel: nothing else tells of one that was removed while it was stuck.
-   * Resolves with false if it has none, or cannot be asked.
-   */
-  async #checkKernel(): Promise<boolean> {
-    try {
-      const kernel = await this.#rest.getKernel(this.kernelId);
-      this.#probe(kernel.executionState);
-      return true;
-    } catch (error) {
-      if (JupyterError.is(error) && error.code === "not_found")
-        this.#onGone("the server has no such kernel any more", error);
-      return false;
-    }
-  }
-
-  /**
-   * Makes a process that may have been replaced unnoticed show its session. Not while the server calls it busy with
-   * what is under way: a person's page would take our control traffic for the end of their cell.
-   */
-  #probe(executionState: string): void {
-    if (this.#closed !== undefined || !this.#link.isUp) return;
-    if (this.#downSince !== undefined) this.#probeDown(this.#downSince);
-    else if (executionState !== "busy" && this.#probeRequest?.isDone !== false) this.#sendProbe();
-  }
-
-  /**
-   * Again and again, whatever the server says: it may still describe the process that ended. A kernel that dies young
-   * comes back on other ports, and the server leaves open sockets on the old ones: they hear nothing any more.
-   */
-  #probeDown(downSince: number): void {
-    if (this.#clock.now() - downSince > DOWN_MS) {
-      this.#comeUp();
-    } else if (this.#probeRequest?.isDone === false) {
-      this.#link.drop();
-    } else {
-      this.#sendProbe().reply.then(
-        (answer) => this.#watcher.accept(answer) && this.#downSince !== undefined && this.#comeUp(),
-        () => {},
-      );
-    }
-  }
-
-  #sendProbe(): ReplyRequest {
-    this.#probeRequest = this.#sendNow({ channel: "control", type: "kernel_info_request" });
-    return this.#probeRequest;
-  }
-
   #finish(closed: { cause: LostCause; error: JupyterError | undefined }, reason: string): void {
     if (this.#closed !== undefined) return;
     this.#closed = closed;
-    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#health.stop();
     this.#losePending(closed.cause, reason);
     const held = this.#held;
     this.#held = [];
@@ -472,10 +390,6 @@ export async function connectKernel(options: ConnectionOptions): Promise<KernelC
   const connection = new KernelConnection(options);
   await connection.open();
   return connection;
-}
-
-function isHalfDone({ halfDoneSince }: Route): boolean {
-  return halfDoneSince !== undefined;
 }
 
 function executeMessage(request: ExecuteRequest, listener: ExecutionListener): NewMessage {
