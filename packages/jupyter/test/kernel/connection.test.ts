@@ -324,9 +324,12 @@ describe("a link", () => {
     const connection = await connectFake(fake, { reconnect: { firstDelayMs: 1 } });
     const execution = connection.execute({ code: "x" });
     await fake.next("execute_request");
+    let tries = 0;
+    fake.onUpgrade = () => void tries++;
     fake.refuseWith = status;
     fake.sockets[0]?.terminate();
     expect((await execution.ended).state).toBe(state);
+    expect(tries).toBe(1);
   });
 
   test("that a proxy closes for a message too large is named as such", async () => {

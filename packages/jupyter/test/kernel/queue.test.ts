@@ -116,6 +116,35 @@ describe("a queue", () => {
     expect(await runs[1]?.ended).toMatchObject({ state: "aborted", cause: "connection_lost" });
   });
 
+  test("skips the rest of a group whose run failed, and nothing else", async () => {
+    const it = await bench();
+    const group = { group: "cells" };
+    const failing = it.queue.submit({ code: "a" }, {}, group);
+    const follower = it.queue.submit({ code: "b" }, {}, group);
+    const other = it.queue.submit({ code: "c" });
+    await play(it, 0, { status: "error", ename: "ValueError", evalue: "", traceback: [] });
+    expect((await failing.ended).state).toBe("errored");
+    expect(await follower.ended).toMatchObject({ state: "aborted", cause: "earlier_failure" });
+    await play(it, 1, OK);
+    expect((await other.ended).state).toBe("completed");
+    expect(atKernel(it)).toEqual(["a", "c"]);
+  });
+
+  test("ends all that waits when the kernel's process is gone, and serves what is asked for after", async () => {
+    const it = await bench();
+    const [dying, waiting] = [it.queue.submit({ code: "a" }), it.queue.submit({ code: "b" })];
+    await play(it, 0);
+    it.fake.status("restarting", undefined, "server");
+    expect((await dying.ended).state).toBe("kernel_died");
+    expect(await waiting.ended).toMatchObject({ state: "aborted", cause: "kernel_died" });
+    const next = it.queue.submit({ code: "c" });
+    it.fake.session = "kernel-2";
+    it.fake.status("starting");
+    await play(it, 1, OK);
+    expect((await next.ended).state).toBe("completed");
+    expect(atKernel(it)).toEqual(["a", "c"]);
+  });
+
   test("gives up on a run that the kernel keeps dropping", async () => {
     const it = await bench();
     const run = it.queue.submit({ code: "a" });
