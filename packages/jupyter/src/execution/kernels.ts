@@ -79,10 +79,12 @@ export class Kernels {
 
   /**
    * The kernel for code that belongs to no notebook: one of our own for all of it, of the server's default kernelspec.
+   *
+   * @param owner whose code it is: nobody finds another's variables. Default: one owner for all.
    * @throws KernelError, JupyterError
    */
-  async forSnippets(): Promise<AssignedKernel> {
-    return await this.#inTurn("snippets", async (key) => {
+  async forSnippets(owner = ""): Promise<AssignedKernel> {
+    return await this.#inTurn(`snippets ${owner}`, async (key) => {
       const last = this.#assigned.get(key);
       if (last && (await this.#isThere(last))) return await this.#assign(key, last.kernelId, "adopted");
       const { id } = await this.#rest.startKernel();

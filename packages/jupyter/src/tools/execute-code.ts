@@ -54,10 +54,11 @@ export function registerExecuteCode(tasks: Tasks, server: McpServer, bench: Work
 
 async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: Workbench): Promise<ExecutionResult> {
   const site = await bench.site(ctx);
-  const { kernel, origin } = await kernelOf(site, args);
+  const owner = ownerOf(ctx.request);
+  const { kernel, origin } = await kernelOf(site, args, owner);
   ctx.cancelToken.checkCancelled();
   const execution = bench.executions.start({
-    owner: ownerOf(ctx.request),
+    owner,
     code: args.code,
     kernel,
     kernelReport: { id: kernel.id, origin },
@@ -66,6 +67,6 @@ async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: 
   return await answerExecution(execution, ctx, waitingOf(args, bench));
 }
 
-function kernelOf({ kernels }: Site, { kernel_id }: ExecuteCodeArguments): Promise<AssignedKernel> {
-  return kernel_id === undefined ? kernels.forSnippets() : kernels.withId(kernel_id);
+function kernelOf({ kernels }: Site, { kernel_id }: ExecuteCodeArguments, owner: string): Promise<AssignedKernel> {
+  return kernel_id === undefined ? kernels.forSnippets(owner) : kernels.withId(kernel_id);
 }

@@ -98,7 +98,8 @@ function reportOf(status: ExecutionStatus, facts: ExecutionFacts, content: Conte
   };
   if (cell !== undefined) report.cell = cell;
   if (end !== undefined && "error" in end) report.error = { ename: end.error.ename, evalue: end.error.evalue };
-  if (limit !== undefined) report.limit = limit;
+  // One that passed as the run ended by itself has ended nothing.
+  if (limit !== undefined && status !== "completed") report.limit = limit;
   if (end !== undefined && "reason" in end) report.reason = end.reason;
   if (rendering.omitted !== undefined) report.outputs_dropped = rendering.omitted;
   const incomplete = incompletenessOf(end);

@@ -3,7 +3,8 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { eventually } from "../../../mcp/test/wire/raw-client.js";
-import { callOf, startLive, type ToolResult, textFromKernel, textOf, WAYS } from "./live-server.js";
+import { startFaultyProxy } from "./faulty-proxy.js";
+import { callOf, type Live, type LiveClient, startLive, textFromKernel, textOf, WAYS } from "./live-server.js";
 
 const service = inject("jupyter");
 
@@ -32,7 +33,7 @@ describe.each(WAYS)("cancelling a task of %s", (way) => {
     expect(performance.now() - cancelledAt).toBeLessThan(4_000);
 
     const { result } = await client.result(taskId);
-    expect(textOf(result as unknown as ToolResult)).toMatch(/^begun\n/);
+    expect(textOf(result)).toMatch(/^begun\n/);
     expect(await textFromKernel(client, live, path, "'free'")).toBe("'free'");
     expect(await exists(live.dir, "went-on")).toBe(false);
   });
@@ -53,4 +54,183 @@ describe.each(WAYS)("cancelling a task of %s", (way) => {
     });
     expect(await textFromKernel(client, live, path, "1 + 1")).toBe("2");
   });
+});
+
+/** Cancels once the kernel has begun, and answers how long that took. */
+async function cancelOnceBegun(live: Live, client: LiveClient, code: string): Promise<{ taskId: string; ms: number }> {
+  const marked = `open(${JSON.stringify(join(live.dir, "begun"))}, "w").close()\n${code}`;
+  const { taskId } = await client.start("execute_code", { code: marked });
+  await eventually(() => exists(live.dir, "begun"), 15_000);
+  const from = performance.now();
+  expect(await client.cancel(taskId)).toMatchObject({ status: "cancelled" });
+  return { taskId, ms: performance.now() - from };
+}
+
+test.each([
+  ["a subprocess", 'import subprocess; subprocess.run(["sleep", "61.5"])'],
+  ["a shell command", "get_ipython().system('sleep 61.5')"],
+  ["a loop", "while True: pass"],
+  ["a top-level await", "import asyncio; await asyncio.sleep(600)"],
+  ["a lock", "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"],
+])("cancelling %s frees the kernel within five seconds, and leaves no child process", async (_, code) => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const { ms } = await cancelOnceBegun(live, client, code);
+  expect(ms).toBeLessThan(5_000);
+  const children = "import subprocess; subprocess.run(['pgrep', '-f', 'sleep 61[.]5'], stdout=subprocess.PIPE).stdout";
+  expect(await textFromKernel(client, live, undefined, children)).toBe("b''");
+});
+
+test("a cell that ignores the interrupt is cancelled within the grace period, its kernel stays its own until it ends, and what it then says changes nothing", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const stubborn = `
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print("begun", flush=True)
+time.sleep(10)
+print("late")`;
+  const { taskId } = await client.start("execute_code", { code: stubborn });
+  await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("begun") === true);
+  const from = performance.now();
+  expect(await client.cancel(taskId)).toMatchObject({ status: "cancelled" });
+  const ms = performance.now() - from;
+  expect(ms).toBeGreaterThan(4_000);
+  expect(ms).toBeLessThan(9_000);
+  const before = await client.result(taskId);
+  expect(textOf(before.result)).toBe("begun");
+  // The next run waits for the kernel and does not collide with the old one.
+  expect(await textFromKernel(client, live, undefined, "print('next')")).toBe("next");
+  expect(await client.result(taskId)).toEqual({ ...before, id: expect.anything() });
+  expect(await client.get(taskId)).toMatchObject({ status: "cancelled" });
+}, 90_000);
+
+test("cancelling a queued cell never runs it, and never touches the one that runs", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const path = await live.notebook([
+    "import time; time.sleep(2); 'first'",
+    `open(${JSON.stringify(join(live.dir, "ran"))}, "w").close()`,
+    "'third'",
+  ]);
+  const cell = (cell_index: number) => client.start("execute_cell", { notebook_path: path, cell_index });
+  const [first, second, third] = [await cell(0), await cell(1), await cell(2)];
+  await client.poll(second.taskId, ({ statusMessage }) => statusMessage?.includes("queued") === true);
+  const from = performance.now();
+  expect(await client.cancel(second.taskId)).toMatchObject({ status: "cancelled" });
+  expect(performance.now() - from).toBeLessThan(1_000);
+  expect((await client.result(second.taskId)).error).toMatchObject({ code: -32603 });
+  expect(textOf(await client.collect(first.taskId))).toBe("'first'");
+  expect(textOf(await client.collect(third.taskId))).toBe("'third'");
+  expect(await exists(live.dir, "ran")).toBe(false);
+});
+
+test("cancelling while the kernel is still being started runs nothing", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const { taskId } = await client.start("execute_code", {
+    code: `open(${JSON.stringify(join(live.dir, "ran"))}, "w").close()`,
+  });
+  expect(await client.cancel(taskId)).toMatchObject({ status: "cancelled" });
+  expect(await textFromKernel(client, live, undefined, "'free'")).toContain("'free'");
+  expect(await exists(live.dir, "ran")).toBe(false);
+});
+
+test("a cell that ends as it is cancelled has one end, with everything that it printed", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  await client.run("execute_code", { code: "1" });
+  for (const delayMs of [0, 1, 2, 3, 5, 8, 13, 21, 34]) {
+    const { taskId } = await client.start("execute_code", { code: "print('all of it')" });
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    const { status } = await client.cancel(taskId);
+    const { result, error } = await client.result(taskId);
+    expect(["completed", "cancelled"]).toContain(status);
+    if (result !== undefined) expect(textOf(result)).toMatch(/^all of it/);
+    else expect({ status, error }).toMatchObject({ status: "cancelled", error: { code: -32603 } });
+    expect(await client.get(taskId)).toMatchObject({ status });
+    expect(await textFromKernel(client, live, undefined, "'next'")).toBe("'next'");
+  }
+});
+
+test("after many cancellations nothing is left that holds a later run up", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  await client.run("execute_code", { code: "1" });
+  const tasks = await Promise.all(
+    Array.from({ length: 30 }, () => client.start("execute_code", { code: "import time; time.sleep(5)" })),
+  );
+  await Promise.all(tasks.map(({ taskId }) => client.cancel(taskId)));
+  const from = performance.now();
+  expect(await textFromKernel(client, live, undefined, "'at once'")).toBe("'at once'");
+  expect(performance.now() - from).toBeLessThan(3_000);
+});
+
+describe("an interrupt that fails", () => {
+  test("does not stop the cancellation, keeps the partial output, and is logged at error", async () => {
+    const proxy = await startFaultyProxy(service.url);
+    const errors: { fields: object; message: string }[] = [];
+    const silent = (): void => {};
+    const logger = {
+      debug: silent,
+      info: silent,
+      warn: silent,
+      error: (fields: object, message: string) => void errors.push({ fields, message }),
+    };
+    const live = await startLive(service, { logger }, { url: proxy.url });
+    const client = await live.connect();
+    proxy.refuse(/\/interrupt$/);
+    const { taskId } = await client.start("execute_code", {
+      code: "print('begun', flush=True)\nimport time; time.sleep(12)",
+    });
+    await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("begun") === true);
+    expect(await client.cancel(taskId)).toMatchObject({ status: "cancelled" });
+    expect(textOf((await client.result(taskId)).result)).toBe("begun");
+    expect(JSON.stringify(errors)).toMatch(/an interrupt failed.*|The server refused an interrupt/);
+    expect(errors.some(({ fields }) => "taskId" in fields && fields.taskId === taskId)).toBe(true);
+  }, 60_000);
+});
+
+describe("a direct call", () => {
+  test.each(WAYS)("of %s that its caller cancels stops the cell, and the next one runs at once", async (way) => {
+    const live = await startLive(service);
+    const client = await live.connect();
+    const { name, args, path } = await callOf(live, way, prints(live.dir));
+    await client.run("execute_code", { code: "1" });
+    // Request id 0: no id is mistaken for none.
+    void client.request("tools/call", { name, arguments: args }, 0);
+    if (path !== undefined)
+      await eventually(async () => (await live.rest.listSessions()).some((each) => each.path === path), 15_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
+    const from = performance.now();
+    expect(await textFromKernel(client, live, path, "1 + 1")).toBe("2");
+    expect(performance.now() - from).toBeLessThan(4_000);
+    expect(await exists(live.dir, "went-on")).toBe(false);
+  });
+
+  test("whose connection closes stops the cell", async () => {
+    const live = await startLive(service);
+    const client = await live.connect();
+    await client.run("execute_code", { code: "1" });
+    const leaving = await live.connect();
+    void leaving.call("execute_code", { arguments: { code: prints(live.dir) } });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await leaving.close();
+    expect(await textFromKernel(client, live, undefined, "1 + 1")).toBe("2");
+    expect(await exists(live.dir, "went-on")).toBe(false);
+  });
+});
+
+test("cancelling the request that created a task changes nothing: only tasks/cancel does", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const reply = client.request(
+    "tools/call",
+    { name: "execute_code", arguments: { code: "import time; time.sleep(1); 'done'" }, task: {} },
+    7,
+  );
+  const { taskId } = ((await reply).result as { task: { taskId: string } }).task;
+  await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } });
+  expect(textOf(await client.collect(taskId))).toBe("'done'");
 });

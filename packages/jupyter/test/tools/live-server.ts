@@ -165,8 +165,9 @@ function resultOf<T>(reply: Reply): T {
   return reply.result as T;
 }
 
-/** All text of a result. */
-export function textOf({ content }: Pick<ToolResult, "content">): string {
+/** All text of a tool's result, whichever client it came from. */
+export function textOf(result: unknown): string {
+  const { content } = result as Pick<ToolResult, "content">;
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 

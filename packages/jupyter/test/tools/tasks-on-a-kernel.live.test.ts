@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
-import { callOf, type Live, startLive, type ToolResult, textOf, WAYS } from "./live-server.js";
+import { callOf, type Live, startLive, textOf, WAYS } from "./live-server.js";
 
 const service = inject("jupyter");
 
@@ -172,6 +172,6 @@ test("a cancelled cell's five hundred lines are all there", async () => {
   const { taskId } = await client.start(name, args);
   await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("line 499") === true);
   await client.cancel(taskId);
-  const text = textOf((await client.result(taskId)).result as unknown as ToolResult);
+  const text = textOf((await client.result(taskId)).result);
   expect(text.split("\n").filter((line) => line.startsWith("line "))).toHaveLength(500);
 });
