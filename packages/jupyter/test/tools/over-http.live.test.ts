@@ -13,7 +13,7 @@ const service = inject("jupyter");
 const TOKEN = "secret";
 
 async function serve(live: Live): Promise<HttpServing> {
-  const serving = await serveHttp(live.jupyter.tasks, live.jupyter.factory, { token: TOKEN });
+  const serving = await serveHttp(live.jupyter.tasks, live.jupyter.factory, { auth: { token: TOKEN } });
   onTestFinished(() => serving.close());
   return serving;
 }
