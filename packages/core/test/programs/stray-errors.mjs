@@ -1,24 +1,22 @@
 /** Leaves errors behind in the way that its argument names, and says on stdout what became of the task. */
 import { EventEmitter } from "node:events";
-import { type Outcome, type TaskRecord, TaskRuntime, type ToolContext } from "@claimcheck/core";
+import { TaskRuntime } from "@claimcheck/core";
 
-type Work = (context: ToolContext) => Outcome | Promise<Outcome>;
-
-const done: Outcome = { kind: "result", result: {} };
-const endless = new Promise<Outcome>(() => {});
-const error = (): Error => new Error("left behind");
+const done = { kind: "result", result: {} };
+const endless = new Promise(() => {});
+const error = () => new Error("left behind");
 
 const runtime = new TaskRuntime({ cancelGraceMs: 10 });
 const keepAlive = setInterval(() => {}, 1000);
 
-async function runTask(work: Work): Promise<TaskRecord> {
+async function runTask(work) {
   runtime.define({ name: "work", handler: (_args, context) => work(context) });
   const { task } = await runtime.create({ owner: "alice", toolName: "work", arguments: {} });
-  return (await runtime.wait("alice", task.taskId)) as TaskRecord;
+  return runtime.wait("alice", task.taskId);
 }
 
 /** Leaves an error behind while the handler goes on. */
-function leaving(leave: () => void): Work {
+function leaving(leave) {
   return (context) => {
     context.task?.recordOutput(["half"]);
     leave();
@@ -26,37 +24,37 @@ function leaving(leave: () => void): Work {
   };
 }
 
-function emit(): void {
+function emit() {
   const emitter = new EventEmitter();
   setImmediate(() => emitter.emit("error", error()));
 }
 
-const throwIn = (thrown: Error): void => {
+const throwIn = (thrown) => {
   throw thrown;
 };
 
-async function say(said: Promise<unknown>): Promise<void> {
+async function say(said) {
   process.stdout.write(`${JSON.stringify(await said)}\n`);
   await runtime.close();
   clearInterval(keepAlive);
 }
 
 /** What is left behind comes before this. */
-const aWhile = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 50));
 
-async function afterItsEnd(): Promise<TaskRecord> {
+async function afterItsEnd() {
   const task = await runTask(() => {
     setTimeout(() => throwIn(error()), 10);
     setTimeout(() => void Promise.reject(error()), 10);
     return done;
   });
   await aWhile();
-  return (await runtime.get("alice", task.taskId)) as TaskRecord;
+  return runtime.get("alice", task.taskId);
 }
 
-async function everyWay(): Promise<string[]> {
-  const statuses: string[] = [];
-  statuses.push((await runTask(() => throwIn(error()) as never)).status);
+async function everyWay() {
+  const statuses = [];
+  statuses.push((await runTask(() => throwIn(error()))).status);
   statuses.push((await runTask(() => Promise.reject(undefined))).status);
   statuses.push((await runTask(leaving(() => void Promise.reject(error())))).status);
   statuses.push(await cancelled());
@@ -65,7 +63,7 @@ async function everyWay(): Promise<string[]> {
 }
 
 /** Throws once it is told to stop, and again later. */
-async function cancelled(): Promise<string> {
+async function cancelled() {
   const ended = runTask(async (context) => {
     await context.cancelToken.wait();
     setTimeout(() => throwIn(error()), 5);
@@ -78,21 +76,21 @@ async function cancelled(): Promise<string> {
   return (await ended).status;
 }
 
-async function strangerThenTask(): Promise<TaskRecord> {
+async function strangerThenTask() {
   void Promise.reject(new Error("not ours"));
   await aWhile();
   return runTask(leaving(() => setTimeout(() => throwIn(error()))));
 }
 
-function ownListener(): void {
-  process.on("uncaughtException", (thrown: Error) => {
+function ownListener() {
+  process.on("uncaughtException", (thrown) => {
     process.stdout.write(`mine: ${thrown.message}\n`);
     process.exit(0);
   });
   setTimeout(() => throwIn(new Error("not ours")));
 }
 
-const SCENARIOS: Record<string, () => void> = {
+const SCENARIOS = {
   "running-timer": () => void say(runTask(leaving(() => setTimeout(() => throwIn(error()))))),
   "running-immediate": () => void say(runTask(leaving(() => setImmediate(() => throwIn(error()))))),
   "running-rejection": () => void say(runTask(leaving(() => void Promise.reject(error())))),
