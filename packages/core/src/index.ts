@@ -3,6 +3,7 @@
 export type { CancelSource, CancelToken } from "./cancel-source.js";
 export { CancelledError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
+export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
@@ -27,6 +28,7 @@ export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
 export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
+export { frozenCopy } from "./frozen-copy.js";
 export { indexKey } from "./index-key.js";
 export type { JsonObject, JsonValue } from "./json.js";
 export type { Logger } from "./logger.js";
@@ -37,17 +39,9 @@ export type { CreatedTask, CreateTask } from "./new-task.js";
 export { Outage } from "./outage.js";
 export type { BoundedOutputs } from "./output.js";
 export { boundOutputs } from "./output.js";
-export type { ChangingMember, PayloadMember } from "./record-parts.js";
-export {
-  CHANGING_MEMBERS,
-  changedMembers,
-  composeRecord,
-  composeSummary,
-  fixedMembers,
-  isChangingMember,
-  isPayloadMember,
-  PAYLOAD_MEMBERS,
-} from "./record-parts.js";
+export { RecordCache } from "./record-cache.js";
+export type { Payload, RecordTexts } from "./record-texts.js";
+export { changedTextsOf, PAYLOADS, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { TaskRuntime } from "./runtime.js";

@@ -2,6 +2,7 @@
  * Tasks in this process: the library's default. Creating, reading and changing a task cost the same however many
  * are retained. Records are replaced, never changed in place; they are frozen copies that nobody can change.
  */
+import { changedRecord } from "./changed-record.js";
 import type { Clock } from "./clock.js";
 import { systemClock } from "./clock.js";
 import { decodeCursor, encodeCursor } from "./cursor.js";
@@ -9,7 +10,7 @@ import { frozenCopy } from "./frozen-copy.js";
 import { PriorityQueue } from "./priority-queue.js";
 import type { ListQuery, TaskPage, TaskStore } from "./store.js";
 import type { TaskChanges, TaskRecord } from "./task.js";
-import { applyChanges, expiresAt, isExpired, isTerminal, summarize } from "./task.js";
+import { expiresAt, isExpired, isTerminal, summarize } from "./task.js";
 import { type Ordered, TaskOrder } from "./task-order.js";
 
 export interface MemoryStoreOptions {
@@ -79,7 +80,7 @@ export class MemoryStore implements TaskStore {
     const entry = this.#live(this.#entries.get(taskId));
     if (entry === undefined) return null;
     if (entry.record.version !== expectedVersion) return "conflict";
-    entry.record = Object.freeze(applyChanges(entry.record, frozenMembers(changes)));
+    entry.record = changedRecord(entry.record, changes);
     this.#noteExpiry(entry);
     return entry.record;
   }
@@ -136,11 +137,4 @@ export class MemoryStore implements TaskStore {
     if (idempotencyKey !== undefined && index.keys.get(idempotencyKey) === entry) index.keys.delete(idempotencyKey);
     if (index.order.size === 0) this.#owners.delete(owner);
   }
-}
-
-/** The members copied and frozen; one that is `undefined` says that it is to be removed. */
-function frozenMembers(changes: TaskChanges): TaskChanges {
-  const frozen: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(changes)) frozen[name] = frozenCopy(member);
-  return frozen;
 }

@@ -1,14 +1,22 @@
 /** Tasks in PostgreSQL: shared by any number of processes, durable as soon as a promise resolves. */
 import {
+  changedRecord,
+  changedTextsOf,
   decodeCursor,
   encodeCursor,
+  frozenCopy,
   indexKey,
   isTaskError,
   type ListQuery,
   type Logger,
+  RecordCache,
+  type RecordTexts,
+  recordOf,
+  recordTextsOf,
   SignalRelay,
   type StoreSignals,
   stderrLogger,
+  summaryOf,
   type TaskChanges,
   TaskError,
   type TaskPage,
@@ -20,15 +28,7 @@ import { createClient, createPool, describeUrl, type PostgresPool } from "./driv
 import { adviceFor, isConnectionLost, isTaken, withoutData } from "./failures.js";
 import { Listener } from "./listener.js";
 import { migrate } from "./migrate.js";
-import {
-  changedColumns,
-  creationValues,
-  type Parameter,
-  payloadsAmong,
-  type Row,
-  toRecord,
-  toSummary,
-} from "./rows.js";
+import { changingValues, creationValues, type Parameter, payloadsAmong, textsOfRow } from "./rows.js";
 import { Schema } from "./schema.js";
 import { checkServer } from "./start-checks.js";
 import * as statements from "./statements.js";
@@ -78,6 +78,7 @@ export class PostgresStore implements TaskStore {
   readonly #where: string;
   readonly #logger: Logger;
   readonly #relay: SignalRelay;
+  readonly #cache = new RecordCache();
   #session: Session | undefined;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -191,6 +192,7 @@ export class PostgresStore implements TaskStore {
     this.#opening = undefined;
     const session = this.#session;
     this.#session = undefined;
+    this.#cache.clear();
     if (session === undefined) return;
     await session.listener?.close();
     if (this.#options.pool === undefined) await session.pool.end();
@@ -205,9 +207,13 @@ export class PostgresStore implements TaskStore {
   // --- records ---------------------------------------------------------------------------------------------------
 
   async create(record: TaskRecord): Promise<TaskRecord> {
-    const values = creationValues(record);
+    const created = frozenCopy(record);
+    const texts = recordTextsOf(created);
     for (;;) {
-      if (await this.#insert(record, values)) return JSON.parse(JSON.stringify(record)) as TaskRecord;
+      if (await this.#insert(created, texts)) {
+        this.#cache.keep(created, texts);
+        return created;
+      }
       const holder = await this.findByKey(record.owner, record.idempotencyKey ?? "");
       // The holder may have expired since it stood in the way; the key is free then.
       if (holder !== null) return holder;
@@ -215,57 +221,72 @@ export class PostgresStore implements TaskStore {
   }
 
   /** Whether the record was stored; otherwise a live record holds its key. */
-  async #insert(record: TaskRecord, values: readonly Parameter[]): Promise<boolean> {
+  async #insert(record: TaskRecord, texts: RecordTexts, isAgain = false): Promise<boolean> {
+    const statement = record.idempotencyKey === undefined ? statements.CREATE : statements.CREATE_WITH_KEY;
     try {
-      return (await this.#database.tell(statements.CREATE, values)).length > 0;
+      return (await this.#database.tell(statement, creationValues(record, texts))).length > 0;
     } catch (error) {
-      if (isConnectionLost(error)) return this.#insertAgain(values);
+      // Whether the record was stored when the connection broke is not known, but whose it is if its id is taken.
+      if (isConnectionLost(error) && !isAgain) return this.#insert(record, texts, true);
+      if (isTaken(error) && isAgain) return true;
       throw isTaken(error) ? new Error(`Task id ${record.taskId} is taken.`) : error;
     }
   }
 
-  /** After a connection broke: whether the record was stored is not known, but whose it is if its id is taken. */
-  async #insertAgain(values: readonly Parameter[]): Promise<boolean> {
-    try {
-      return (await this.#database.tell(statements.CREATE, values)).length > 0;
-    } catch (error) {
-      if (isTaken(error)) return true;
-      throw error;
-    }
-  }
-
   async get(taskId: string): Promise<TaskRecord | null> {
-    return onlyRecord(await this.#database.ask(statements.GET, [indexKey(taskId)]));
+    const [row] = await this.#database.ask(statements.GET, [indexKey(taskId)]);
+    return row === undefined ? null : recordOf(textsOfRow(row));
   }
 
   async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
-    return onlyRecord(await this.#database.ask(statements.FIND_BY_KEY, [indexKey(owner), indexKey(idempotencyKey)]));
+    const [row] = await this.#database.ask(statements.FIND_BY_KEY, [indexKey(owner), indexKey(idempotencyKey)]);
+    return row === undefined ? null : recordOf(textsOfRow(row));
   }
 
   async list(query: ListQuery): Promise<TaskPage> {
     const { owner, cursor, limit, unfinished = false } = query;
     const position = cursor === undefined ? undefined : decodeCursor(cursor);
-    const statement = statements.listStatement({
-      owner: owner !== undefined,
-      cursor: cursor !== undefined,
-      unfinished,
-    });
+    const shape = { owner: owner !== undefined, cursor: cursor !== undefined, unfinished };
     const values: Parameter[] = [limit + 1];
     if (owner !== undefined) values.push(indexKey(owner));
     if (position !== undefined) values.push(position.createdAt, indexKey(position.taskId));
-    const tasks = (await this.#database.ask(statement, values)).map(toSummary);
+    const rows = await this.#database.ask(statements.listStatement(shape), values);
+    const tasks = rows.map((row) => summaryOf(String(row.head)));
     const last = tasks.length > limit ? tasks[limit - 1] : undefined;
     return last === undefined ? { tasks } : { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(last) };
   }
 
   async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const changed = changedColumns(changes);
-    const statement = statements.updateStatement([...changed.keys()]);
-    const values = [indexKey(taskId), expectedVersion, ...changed.values()];
-    const [row] = await this.#database.tell(statement, values);
-    if (row !== undefined) return toRecord({ ...row, ...payloadsAmong(changed) });
+    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
+    if (known === null) return null;
+    if (known.version !== expectedVersion) return "conflict";
+    const next = changedRecord(known, changes);
+    const texts = changedTextsOf(next, changes);
+    if (await this.#write(known, next, texts)) {
+      this.#cache.keep(next, texts);
+      return next;
+    }
+    this.#cache.forget(taskId);
     const exists = await this.#database.ask(statements.EXISTS, [indexKey(taskId)]);
     return exists.length > 0 ? "conflict" : null;
+  }
+
+  async #readToChange(taskId: string): Promise<TaskRecord | null> {
+    const [row] = await this.#database.ask(statements.GET, [indexKey(taskId)]);
+    if (row === undefined) return null;
+    const texts = textsOfRow(row);
+    const record = frozenCopy(recordOf(texts));
+    this.#cache.keep(record, texts);
+    return record;
+  }
+
+  /** Whether the record still was `known`, and is `next` now. */
+  async #write(known: TaskRecord, next: TaskRecord, texts: RecordTexts): Promise<boolean> {
+    const payloads = payloadsAmong(texts);
+    const values = [indexKey(known.taskId), known.version, known.createdAt, ...changingValues(next, texts)];
+    const statement = statements.updateStatement(payloads);
+    const written = await this.#database.tell(statement, [...values, ...payloads.map((each) => texts[each] ?? null)]);
+    return written.length > 0;
   }
 
   async sweep(limit: number): Promise<number> {
@@ -277,8 +298,4 @@ export class PostgresStore implements TaskStore {
     const [row] = await this.#database.ask(statements.READ_CLOCK, []);
     return Number(row?.now);
   }
-}
-
-function onlyRecord([row]: readonly Row[]): TaskRecord | null {
-  return row === undefined ? null : toRecord(row);
 }

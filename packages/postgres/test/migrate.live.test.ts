@@ -34,14 +34,14 @@ test("a migration that fails leaves nothing of itself", async () => {
   const schema = fresh();
   await asAdmin(url, async (client) => {
     await client.query(`CREATE SCHEMA ${schema}`);
-    await client.query(`CREATE TABLE ${schema}.payloads (somebody text)`);
+    await client.query(`CREATE TABLE ${schema}.tasks (somebody text)`);
   });
   const store = new PostgresStore({ url, schema });
-  await expect(store.open()).rejects.toThrow('relation "payloads" already exists');
+  await expect(store.open()).rejects.toThrow('relation "tasks" already exists');
   const tables = "SELECT tablename FROM pg_tables WHERE schemaname = $1";
   const left = await asAdmin(url, async (client) => (await client.query(tables, [schema])).rows);
-  expect(left).toEqual([{ tablename: "payloads" }]);
-  await asAdmin(url, (client) => client.query(`DROP TABLE ${schema}.payloads`));
+  expect(left).toEqual([{ tablename: "tasks" }]);
+  await asAdmin(url, (client) => client.query(`DROP TABLE ${schema}.tasks`));
   await store.open();
   await store.close();
 });

@@ -19,7 +19,7 @@ export class Keys {
   readonly base: string;
   /** Task id follows: the record, a hash. */
   readonly taskBase: string;
-  /** Owner follows: the owner's tasks in order, a sorted set. */
+  /** The owner's digest follows: the owner's tasks in order, a sorted set. */
   readonly ownerBase: string;
   /** Everybody's tasks in order, a sorted set. */
   readonly everybody: string;
@@ -51,16 +51,13 @@ export class Keys {
     return this.taskBase + indexKey(taskId);
   }
 
-  tasksOf(owner: string): string {
-    return this.ownerBase + ownerDigest(owner);
-  }
-
   /** The task id that holds an idempotency key, a string. */
-  holder(owner: string, idempotencyKey: string): string {
-    return `${this.base}key:${ownerDigest(owner)}:${indexKey(idempotencyKey)}`;
+  holder(digest: string, idempotencyKey: string): string {
+    return `${this.base}key:${digest}:${indexKey(idempotencyKey)}`;
   }
 }
 
+/** An owner as keys name it. */
 export function ownerDigest(owner: string): string {
   return createHash("sha256").update(indexKey(owner)).digest("base64url");
 }
@@ -71,6 +68,11 @@ export function ownerDigest(owner: string): string {
  */
 export function orderOf({ createdAt, taskId }: ListPosition): string {
   return sortableInstant(createdAt) + indexKey(taskId);
+}
+
+/** What the indexes hold of a task: the owner's digest and its order. */
+export function placeOf(task: ListPosition & { owner: string }): string {
+  return ownerDigest(task.owner) + orderOf(task);
 }
 
 /** The bits of the number in hex, turned so that they sort as the numbers do. */

@@ -1,13 +1,21 @@
 /** Tasks in Redis or Valkey: shared by any number of processes, durable as far as the server keeps what it acknowledges. */
 import {
+  changedRecord,
+  changedTextsOf,
   decodeCursor,
   encodeCursor,
+  frozenCopy,
   isTaskError,
   type ListQuery,
   type Logger,
+  RecordCache,
+  type RecordTexts,
+  recordOf,
+  recordTextsOf,
   SignalRelay,
   type StoreSignals,
   stderrLogger,
+  summaryOf,
   type TaskChanges,
   TaskError,
   type TaskPage,
@@ -17,17 +25,8 @@ import {
 } from "@claimcheck/core";
 import { createClient, describeUrl, type RedisClient } from "./client.js";
 import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
-import {
-  changedFields,
-  creationFields,
-  type FieldValues,
-  present,
-  RECORD_FIELDS,
-  SUMMARY_FIELDS,
-  toRecord,
-  toSummary,
-} from "./fields.js";
-import { Keys, orderOf, ownerDigest } from "./keys.js";
+import { Keys, orderOf, ownerDigest, placeOf } from "./keys.js";
+import { fieldsOf, RECORD_FIELDS, textsOfFields } from "./record-fields.js";
 import { CREATE } from "./scripts/create.js";
 import { LIST } from "./scripts/list.js";
 import { READ_CLOCK } from "./scripts/read-clock.js";
@@ -81,6 +80,7 @@ export class RedisStore implements TaskStore {
   readonly #where: string;
   readonly #logger: Logger;
   readonly #relay: SignalRelay;
+  readonly #cache = new RecordCache();
   #session: Session | undefined;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -195,6 +195,7 @@ export class RedisStore implements TaskStore {
     this.#opening = undefined;
     const session = this.#session;
     this.#session = undefined;
+    this.#cache.clear();
     if (session === undefined) return;
     session.subscriber?.close();
     this.#letGo(session.client, session.server);
@@ -208,10 +209,15 @@ export class RedisStore implements TaskStore {
   // --- records ---------------------------------------------------------------------------------------------------
 
   async create(record: TaskRecord): Promise<TaskRecord> {
-    const create = creationOf(record, this.#keys);
+    const created = frozenCopy(record);
+    const texts = recordTextsOf(created);
+    const create = creationOf(created, texts, this.#keys);
     for (;;) {
-      const holder = await this.#store(record, create);
-      if (holder === null) return JSON.parse(JSON.stringify(record)) as TaskRecord;
+      const holder = await this.#store(created, create);
+      if (holder === null) {
+        this.#cache.keep(created, texts);
+        return created;
+      }
       const earlier = await this.#read(this.#keys.taskBase + holder);
       // The holder may have expired since it stood in the way; the key is free then.
       if (earlier !== null) return earlier;
@@ -236,13 +242,17 @@ export class RedisStore implements TaskStore {
   }
 
   async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
-    const holder = await this.#ask("GET", this.#keys.holder(owner, idempotencyKey));
+    const holder = await this.#ask("GET", this.#keys.holder(ownerDigest(owner), idempotencyKey));
     return typeof holder === "string" ? this.#read(this.#keys.taskBase + holder) : null;
   }
 
   async #read(key: string): Promise<TaskRecord | null> {
-    const fields = present(RECORD_FIELDS, (await this.#ask("HMGET", key, ...RECORD_FIELDS)) as FieldValues);
-    return fields.has("version") ? toRecord(fields) : null;
+    const texts = await this.#readTexts(key);
+    return texts === null ? null : recordOf(texts);
+  }
+
+  async #readTexts(key: string): Promise<RecordTexts | null> {
+    return textsOfFields((await this.#ask("HMGET", key, ...RECORD_FIELDS)) as (string | null)[]);
   }
 
   #ask(command: string, ...args: string[]): Promise<unknown> {
@@ -252,18 +262,12 @@ export class RedisStore implements TaskStore {
 
   async list({ owner, cursor, limit, unfinished }: ListQuery): Promise<TaskPage> {
     let from = cursor === undefined ? "+" : `(${orderOf(decodeCursor(cursor))}`;
-    // What runs is little beside what an owner has; so it is looked through for the owner, not the other way round.
-    const listing =
-      unfinished === true
-        ? this.#keys.unfinished
-        : owner === undefined
-          ? this.#keys.everybody
-          : this.#keys.tasksOf(owner);
+    const digest = owner === undefined ? "" : ownerDigest(owner);
     const tasks: TaskSummary[] = [];
     for (let more = true; more && tasks.length <= limit; ) {
       const step = Math.min(limit + 1 - tasks.length, LARGEST_STEP);
-      const [seen, last, found] = await this.#stretch(listing, from, step, owner);
-      tasks.push(...found.map((values) => toSummary(present(SUMMARY_FIELDS, values))));
+      const [seen, last, heads] = await this.#stretch(this.#listing(digest, unfinished), from, step, digest);
+      tasks.push(...heads.map(summaryOf));
       from = `(${last}`;
       more = seen === step;
     }
@@ -271,26 +275,45 @@ export class RedisStore implements TaskStore {
     return end === undefined ? { tasks } : { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(end) };
   }
 
-  async #stretch(listing: string, from: string, step: number, owner: string | undefined): Promise<Stretch> {
+  #listing(digest: string, unfinished: boolean | undefined): string {
+    // What runs is little beside what an owner has; so it is looked through for the owner, not the other way round.
+    if (unfinished === true) return this.#keys.unfinished;
+    return digest === "" ? this.#keys.everybody : this.#keys.ownerBase + digest;
+  }
+
+  async #stretch(listing: string, from: string, step: number, digest: string): Promise<Stretch> {
     const server = this.#server;
-    const args = [from, step, this.#keys.taskBase, owner === undefined ? "" : ownerDigest(owner), ...SUMMARY_FIELDS];
+    const args = [from, step, this.#keys.taskBase, digest];
     return (await server.ask(() => server.run(LIST, [listing], args))) as Stretch;
   }
 
   async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const { set, removed } = changedFields(changes);
-    const unchanged = RECORD_FIELDS.filter((field) => field === "version" || !set.has(field));
-    const answer = await this.#server.run(
-      UPDATE,
-      [this.#keys.task(taskId), this.#keys.unfinished, this.#keys.expiry],
-      [
-        ...[JSON.stringify(expectedVersion), JSON.stringify(expectedVersion + 1), set.get("finishedAt") ?? ""],
-        ...[unchanged.length, ...unchanged, removed.length, ...removed, ...[...set].flat()],
-      ],
-    );
-    if (answer === "none") return null;
-    if (answer === "conflict") return "conflict";
-    return toRecord(new Map([...present(unchanged, answer as FieldValues), ...set]));
+    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
+    if (known === null) return null;
+    if (known.version !== expectedVersion) return "conflict";
+    const next = changedRecord(known, changes);
+    const texts = changedTextsOf(next, changes);
+    const answer = await this.#write(known, changes.finishedAt, fieldsOf(next.version, texts));
+    if (answer === "written") {
+      this.#cache.keep(next, texts);
+      return next;
+    }
+    this.#cache.forget(taskId);
+    return answer === "conflict" ? "conflict" : null;
+  }
+
+  async #readToChange(taskId: string): Promise<TaskRecord | null> {
+    const texts = await this.#readTexts(this.#keys.task(taskId));
+    if (texts === null) return null;
+    const record = frozenCopy(recordOf(texts));
+    this.#cache.keep(record, texts);
+    return record;
+  }
+
+  async #write(known: TaskRecord, finishedAt: number | undefined, fields: string[]): Promise<unknown> {
+    const keys = [this.#keys.task(known.taskId), this.#keys.unfinished, this.#keys.expiry];
+    const args = [String(known.version), placeOf(known), finishedAt === undefined ? "" : String(finishedAt), ...fields];
+    return this.#server.run(UPDATE, keys, args);
   }
 
   async sweep(limit: number): Promise<number> {
@@ -298,7 +321,8 @@ export class RedisStore implements TaskStore {
     let removed = 0;
     for (let more = true; more && removed < limit; ) {
       const step = Math.min(limit - removed, LARGEST_STEP);
-      const swept = Number(await this.#server.run(SWEEP, keys, [step, this.#keys.ownerBase]));
+      const args = [step, this.#keys.ownerBase, this.#keys.taskBase];
+      const swept = Number(await this.#server.run(SWEEP, keys, args));
       removed += swept;
       more = swept === step;
     }
@@ -311,27 +335,25 @@ export class RedisStore implements TaskStore {
   }
 }
 
-type Stretch = [seen: number, last: string, found: FieldValues[]];
+type Stretch = [seen: number, last: string, heads: string[]];
 
 interface Creation {
   keys: string[];
-  args: (string | number)[];
+  args: string[];
 }
 
 /** What the script that creates records takes. */
-function creationOf(record: TaskRecord, keys: Keys): Creation {
-  const { owner, idempotencyKey, taskId, ttlMs } = record;
-  const taskKey = keys.task(taskId);
-  const finishedAt = "finishedAt" in record ? JSON.stringify(record.finishedAt) : "";
+function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): Creation {
+  const { idempotencyKey, ttlMs, version } = record;
+  const taskKey = keys.task(record.taskId);
+  const digest = ownerDigest(record.owner);
+  const holder = idempotencyKey === undefined ? [] : [keys.holder(digest, idempotencyKey)];
+  const finishedAt = "finishedAt" in record ? String(record.finishedAt) : "";
   return {
-    keys: [
-      ...[taskKey, keys.holder(owner, idempotencyKey ?? ""), keys.tasksOf(owner)],
-      ...[keys.everybody, keys.unfinished, keys.expiry],
-    ],
+    keys: [taskKey, keys.ownerBase + digest, keys.everybody, keys.unfinished, keys.expiry, ...holder],
     args: [
-      ...[taskKey.slice(keys.taskBase.length), idempotencyKey === undefined ? "0" : "1", keys.taskBase],
-      ...[ownerDigest(owner), orderOf(record), JSON.stringify(ttlMs), finishedAt],
-      ...creationFields(record),
+      ...[taskKey.slice(keys.taskBase.length), keys.taskBase, digest + orderOf(record), String(ttlMs), finishedAt],
+      ...fieldsOf(version, texts),
     ],
   };
 }
