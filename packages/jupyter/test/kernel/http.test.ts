@@ -14,11 +14,14 @@ afterEach(async () => {
 });
 
 /** A server that answers as told: what a real one cannot be made to do. */
-async function answering(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<JupyterRest> {
+async function answering(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  timeoutMs = 30_000,
+): Promise<JupyterRest> {
   server = createServer(handle);
   await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return new JupyterRest(serverAddress(`http://127.0.0.1:${port}/user/ann`, TOKEN), { timeoutMs: 200 });
+  return new JupyterRest(serverAddress(`http://127.0.0.1:${port}/user/ann`, TOKEN), { timeoutMs });
 }
 
 async function failure(call: Promise<unknown>): Promise<JupyterError> {
@@ -63,7 +66,7 @@ describe("a failed call", () => {
   });
 
   test("that gets no answer in time is unreachable", async () => {
-    const rest = await answering(() => {});
+    const rest = await answering(() => {}, 200);
     const error = await failure(rest.status());
     expect(error.code).toBe("unreachable");
     expect(error.message).toMatch(/within 0\.2 s/);
