@@ -6,6 +6,7 @@
  * culls idle kernels and then ends by itself, so that a cell under way still finishes and nothing stays for ever.
  */
 import { createHash } from "node:crypto";
+import { rmSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -53,7 +54,7 @@ export class PrivateServer {
   readonly #removeDir: string;
   readonly #outlive: boolean;
   readonly #keepAlive: NodeJS.Timeout;
-  readonly #onExit = (): void => endNow(this.pid);
+  readonly #onExit = (): void => endNow(this.pid, this.#removeDir);
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -219,10 +220,11 @@ async function touch(info: ServerInfo): Promise<void> {
 }
 
 /** All that can still be done while the process exits. */
-function endNow(pid: number): void {
+function endNow(pid: number, dir: string): void {
   try {
     process.kill(pid, "SIGTERM");
+    rmSync(dir, { recursive: true, force: true });
   } catch {
-    // It is gone already.
+    // The server is gone already, or is writing there still: nobody is left to tell.
   }
 }

@@ -49,16 +49,19 @@ test("the lock of a reused process id is taken over once nobody touches it", asy
 
 test("whoever waits is told once", async () => {
   let told = 0;
-  let free = (): void => {};
-  const holding = withLock(path, () => new Promise<void>((resolve) => (free = resolve)));
-  const waiting = withLock(
-    path,
-    async () => told,
-    () => {
-      told++;
-      free();
-    },
-  );
-  expect(await waiting).toBe(1);
-  await holding;
+  const waited = await withLock(path, async () => {
+    let onWait = (): void => {};
+    const waits = new Promise<void>((resolve) => (onWait = resolve));
+    const waiting = withLock(
+      path,
+      async () => told,
+      () => {
+        told++;
+        onWait();
+      },
+    );
+    await waits;
+    return { waiting };
+  });
+  expect(await waited.waiting).toBe(1);
 });

@@ -103,10 +103,11 @@ describe("a private server", () => {
       script,
       `import { startPrivateServer } from ${JSON.stringify(entry)};\n` +
         `const server = await startPrivateServer({ rootDir: ${JSON.stringify(dir)} });\n` +
-        "console.log(server.pid);\nprocess.exit(0);",
+        "console.log(JSON.stringify({ pid: server.pid, logFile: server.logFile }));\nprocess.exit(0);",
     );
-    const pid = Number(await outputOf(script));
-    await gone(pid, 10_000);
+    const { pid, logFile } = JSON.parse(await outputOf(script)) as { pid: number; logFile: string };
+    await gone(pid, 30_000);
+    expect(existsSync(dirname(logFile))).toBe(false);
   });
 });
 
