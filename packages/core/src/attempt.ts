@@ -183,6 +183,7 @@ export class RunningAttempt implements TaskHandle {
       },
       cancelToken: cancelSource,
       task: this,
+      sendProgress: (current, options) => this.sendProgress(current, options),
       request: this.#call.request ?? {},
       input: this.#call.input,
       resumeFrom: this.#task?.checkpoint,

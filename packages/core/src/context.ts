@@ -61,6 +61,9 @@ export interface TaskHandle {
   checkpoint(value: JsonValue): Promise<boolean>;
 }
 
+/** Says how far the work has come; `current` grows. Answers `false` when nobody hears it. */
+export type SendProgress = (current: number, options?: { total?: number; message?: string }) => boolean;
+
 /** The one object a handler gets, on a direct call as on a task. */
 export interface ToolContext {
   /** Aborted when the call is cancelled. A task's is never aborted because its caller went away. */
@@ -68,6 +71,8 @@ export interface ToolContext {
   readonly cancelToken: CancelToken;
   /** `null` on a direct call. */
   readonly task: TaskHandle | null;
+  /** That of the task; on a direct call it is heard by a caller that asked for it. */
+  readonly sendProgress: SendProgress;
   /** What of the creating request is kept: principal, session, client, headers that the server keeps. */
   readonly request: JsonObject;
   /** The validated arguments as their schema made them, where they were handed over in this process. */
@@ -117,10 +122,14 @@ export function recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
   return currentTask.getStore()?.recordOutput(outputsSoFar) ?? false;
 }
 
-/** The context of a direct call, and the source that cancels it. */
+/**
+ * The context of a direct call, and the source that cancels it.
+ * @param sendProgress tells the caller. Default: nobody asked.
+ */
 export function directContext(
   request: JsonObject,
   input: unknown,
+  sendProgress: SendProgress = () => false,
 ): { context: ToolContext; cancelSource: CancelSource } {
   const cancelSource = new CancelSource();
   const context: ToolContext = {
@@ -129,6 +138,7 @@ export function directContext(
     },
     cancelToken: cancelSource,
     task: null,
+    sendProgress,
     request,
     input,
     resumeFrom: undefined,

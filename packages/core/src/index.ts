@@ -10,6 +10,7 @@ export type {
   Interrupt,
   InterruptOptions,
   QuestionRequest,
+  SendProgress,
   TaskHandle,
   ToolContext,
   ToolDefinition,

@@ -28,6 +28,7 @@ import {
 import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
 import { thrownResult } from "./dialects/tool-result.js";
+import { DirectProgress } from "./direct-progress.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
@@ -167,7 +168,7 @@ export class Binding {
     const { connection } = this;
     const sender = senderOf(context);
     const intent = connection.intentOf(sender.id);
-    if (intent === undefined) return this.#callDirectly(tool, input, sender, context.mcpReq.signal, connection);
+    if (intent === undefined) return this.#callDirectly(tool, input, sender, context.mcpReq, connection);
     const { answer, release } = await this.createTask(tool, input, sender, intent, connection);
     connection.answer(sender.id, answer, release);
     return PLACEHOLDER;
@@ -177,11 +178,15 @@ export class Binding {
     tool: Tool,
     input: unknown,
     sender: Sender,
-    signal: AbortSignal,
+    mcpReq: ServerContext["mcpReq"],
     connection: Connection,
   ): Promise<JsonObject> {
+    const { signal } = mcpReq;
     const identity = this.identityOf(sender, connection) ?? { owner: "" };
-    const outcome = await tool.callDirectly(input, this.#kept(identity, sender), signal);
+    const progress = new DirectProgress(mcpReq);
+    const caller = { signal, sendProgress: progress.send };
+    const outcome = await tool.callDirectly(input, this.#kept(identity, sender), caller);
+    progress.end();
     switch (outcome.kind) {
       case "result":
       case "error_result":

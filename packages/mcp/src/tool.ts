@@ -1,5 +1,12 @@
 /** One tool of ours: declared once, run the same way by a direct call, by a task, and by whoever takes a task over. */
-import { directContext, type JsonObject, type Outcome, type ToolContext, type ToolDefinition } from "@claimcheck/core";
+import {
+  directContext,
+  type JsonObject,
+  type Outcome,
+  type SendProgress,
+  type ToolContext,
+  type ToolDefinition,
+} from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AnyToolConfig, AnyToolHandler } from "./register-tool.js";
@@ -44,9 +51,13 @@ export class Tool {
     return definition;
   }
 
-  /** Runs a direct call to its end; `signal` is its caller's. */
-  async callDirectly(input: unknown, request: JsonObject, signal: AbortSignal): Promise<Outcome> {
-    const { context, cancelSource } = directContext(request, input);
+  /** Runs a direct call to its end; `signal` and `sendProgress` are its caller's. */
+  async callDirectly(
+    input: unknown,
+    request: JsonObject,
+    { signal, sendProgress }: { signal: AbortSignal; sendProgress: SendProgress },
+  ): Promise<Outcome> {
+    const { context, cancelSource } = directContext(request, input, sendProgress);
     const cancel = (): void => cancelSource.cancel();
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });
