@@ -131,7 +131,7 @@ function workbench(
   { clock, logger }: { clock: Clock; logger: Logger },
 ): Workbench {
   return {
-    site: ({ task }) => source.site((message) => task?.sendProgress(0, { message })),
+    site: ({ sendProgress }) => source.site((message) => sendProgress(0, { message })),
     executions: new Executions({ clock, logger }),
     notebook: options.notebook,
     waitLimitMs: options.waitLimitMs ?? WAIT_LIMIT_MS,

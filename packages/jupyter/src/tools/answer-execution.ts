@@ -75,15 +75,21 @@ function resultOf(execution: ToolExecution, followed: Followed, options: AnswerO
 }
 
 /** Records outputs as they come, with a line that says how far the run is. No output is an empty list, and not a text that says so. */
-function teller(execution: ToolExecution, { task, cancelToken }: ToolContext, { limits, clock }: AnswerOptions) {
+function teller(execution: ToolExecution, ctx: ToolContext, { limits, clock }: AnswerOptions) {
+  let lastElapsed = 0;
+  let isHeard = true;
   return (produced: readonly CellOutput[]): void => {
-    if (task === null) return;
-    const outputs = cancelToken.isCancelled() && isOnlyInterruption(produced) ? [] : produced;
+    // Working out what to say costs time, and the caller of a direct call may not want to hear it.
+    if (!isHeard) return;
+    const outputs = ctx.cancelToken.isCancelled() && isOnlyInterruption(produced) ? [] : produced;
     const content = outputs.length === 0 ? [] : renderOutputs(outputs, limits).content;
-    task.recordOutput(content as unknown as JsonValue[]);
+    ctx.task?.recordOutput(content as unknown as JsonValue[]);
     if (content.length === 0) return;
-    const elapsed = Math.max(0, clock.now() - (execution.startedAt ?? clock.now())) / 1000;
-    task.sendProgress(elapsed, { message: progressLine(elapsed, outputs.length, lastWords(content)) });
+    const elapsed = (clock.now() - (execution.startedAt ?? clock.now())) / 1000;
+    lastElapsed = Math.max(elapsed, lastElapsed + 0.001);
+    const message = progressLine(lastElapsed, outputs.length, lastWords(content));
+    const sent = ctx.sendProgress(lastElapsed, { message });
+    isHeard = sent || ctx.task !== null;
   };
 }
 
@@ -100,11 +106,11 @@ function progressLine(elapsed: number, count: number, words: string): string {
   return words === "" ? facts : `${facts}: ${words}`;
 }
 
-function tellQueued(execution: ToolExecution, { task }: ToolContext): void {
+function tellQueued(execution: ToolExecution, { sendProgress }: ToolContext): void {
   const { state } = execution.run;
-  if (task === null || state.name !== "queued" || state.position === 0) return;
+  if (state.name !== "queued" || state.position === 0) return;
   const others = state.position === 1 ? "another run" : `${state.position} other runs`;
-  task.sendProgress(0, { message: `queued behind ${others} of kernel ${execution.kernel.id}` });
+  sendProgress(0, { message: `queued behind ${others} of kernel ${execution.kernel.id}` });
 }
 
 function sentence(text: string): string {

@@ -134,17 +134,25 @@ test("the end of a cell is notified with its status and never the result", async
   expect(JSON.stringify(notified)).not.toContain("megabyte");
 });
 
-test("progress says the elapsed time, how many outputs there are, and the last line", async () => {
-  const live = await startLive(service);
-  const client = await live.connect();
-  const code = "import time\nfor i in range(3):\n    print('epoch', i, flush=True)\n    time.sleep(0.4)";
-  const { taskId } = await client.start("execute_code", { code }, { _meta: { progressToken: 0 } });
-  await client.collect(taskId);
-  const messages = client.heard.filter(({ method }) => method === "notifications/progress").map(({ params }) => params);
-  expect(messages.length).toBeGreaterThan(1);
-  expect(messages.at(-1)).toMatchObject({
-    progressToken: 0,
-    message: expect.stringMatching(/^\d+\.\d s, 1 output: epoch 2$/),
+describe.each(["a task", "a direct call"] as const)("progress of %s", (how) => {
+  async function progressOf(extra: Record<string, unknown>) {
+    const live = await startLive(service);
+    const client = await live.connect();
+    const code = "import time\nfor i in range(3):\n    print('epoch', i, flush=True)\n    time.sleep(0.4)";
+    if (how === "a direct call") await client.run("execute_code", { code }, extra);
+    else await client.collect((await client.start("execute_code", { code }, extra)).taskId);
+    return client.heard.filter(({ method }) => method === "notifications/progress").map(({ params }) => params);
+  }
+
+  test("says the elapsed time, how many outputs there are, and the last line", async () => {
+    const messages = await progressOf({ _meta: { progressToken: 0 } });
+    expect(messages.length).toBeGreaterThan(1);
+    const message = expect.stringMatching(/^\d+\.\d s, 1 output: epoch 2$/);
+    expect(messages.at(-1)).toMatchObject({ progressToken: 0, message });
+  });
+
+  test("is not sent to who did not ask for it", async () => {
+    expect(await progressOf({})).toEqual([]);
   });
 });
 
