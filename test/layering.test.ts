@@ -49,6 +49,10 @@ describe("packages", () => {
     expect(undeclaredDependencies(packages)).toEqual([]);
   });
 
+  test("what a package declares, it imports", () => {
+    expect(unusedDependencies(packages)).toEqual([]);
+  });
+
   test("the core knows no MCP SDK", () => {
     const core = packages.find((each) => each.folder === "core");
     const outside = core?.sources
@@ -88,6 +92,8 @@ describe("the check itself", () => {
       'import h = require("import-require");',
       'const i = require("require");',
       'declare module "augmented" {}',
+      'const NAME = "constant";',
+      "const j = await import(NAME);",
     ].join("\n");
     expect(importsOf("x.ts", text)).toEqual([
       { specifier: "static", isValue: true, line: 1 },
@@ -101,6 +107,7 @@ describe("the check itself", () => {
       { specifier: "import-require", isValue: true, line: 9 },
       { specifier: "require", isValue: true, line: 10 },
       { specifier: "augmented", isValue: false, line: 11 },
+      { specifier: "constant", isValue: true, line: 13 },
     ]);
   });
 

@@ -13,9 +13,10 @@ export interface Import {
 /** Static and dynamic imports, re-exports, `import("…")` types, `require`, and augmentations of a module. */
 export function importsOf(fileName: string, text: string): Import[] {
   const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
+  const constants = stringConstants(source);
   const found: Import[] = [];
   const visit = (node: ts.Node): void => {
-    const one = importAt(node);
+    const one = importAt(node, constants);
     if (one !== undefined) {
       const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
       found.push({ ...one, line });
@@ -37,15 +38,34 @@ export function hasWildcardExport(fileName: string, text: string): boolean {
   );
 }
 
-function importAt(node: ts.Node): Omit<Import, "line"> | undefined {
+/** A module's name may stand in a constant, as that of an optional one does: the compiler then asks for no types. */
+function stringConstants(source: ts.SourceFile): Map<string, string> {
+  const constants = new Map<string, string>();
+  for (const statement of source.statements) {
+    if (!ts.isVariableStatement(statement)) continue;
+    for (const { name, initializer } of statement.declarationList.declarations) {
+      if (ts.isIdentifier(name) && initializer !== undefined && ts.isStringLiteralLike(initializer)) {
+        constants.set(name.text, initializer.text);
+      }
+    }
+  }
+  return constants;
+}
+
+function importAt(node: ts.Node, constants: Map<string, string>): Omit<Import, "line"> | undefined {
   if (ts.isImportDeclaration(node)) return named(node.moduleSpecifier, !isTypeOnlyImport(node.importClause));
   if (ts.isExportDeclaration(node)) return named(node.moduleSpecifier, !isTypeOnlyExport(node));
   if (ts.isImportTypeNode(node))
     return ts.isLiteralTypeNode(node.argument) ? named(node.argument.literal, false) : undefined;
   if (ts.isExternalModuleReference(node)) return named(node.expression, true);
   if (ts.isModuleDeclaration(node)) return named(node.name, false);
-  if (ts.isCallExpression(node) && isImportCall(node)) return named(node.arguments[0], true);
+  if (ts.isCallExpression(node) && isImportCall(node)) return called(node.arguments[0], constants);
   return undefined;
+}
+
+function called(argument: ts.Node | undefined, constants: Map<string, string>): Omit<Import, "line"> | undefined {
+  const constant = argument !== undefined && ts.isIdentifier(argument) ? constants.get(argument.text) : undefined;
+  return constant === undefined ? named(argument, true) : { specifier: constant, isValue: true };
 }
 
 function named(specifier: ts.Node | undefined, isValue: boolean): Omit<Import, "line"> | undefined {

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runAsProcess } from "../dist/run-as-process.js";
+
+await runAsProcess();

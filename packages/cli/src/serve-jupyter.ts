@@ -1,0 +1,103 @@
+/** `claimcheck jupyter`: everything is started in turn, served, and ended in the opposite turn. */
+import { mkdir } from "node:fs/promises";
+import { isTaskError } from "@claimcheck/core";
+import { createJupyterServer, JupyterError, type JupyterServerOptions } from "@claimcheck/jupyter";
+import { createTasks, type Ownership, type Tasks } from "@claimcheck/mcp";
+import type { Logger } from "pino";
+import { StartError } from "./errors.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
+import type { Host } from "./host.js";
+import { type HttpSettings, type JupyterSettings, usualStoreFile } from "./jupyter-settings.js";
+import { createLogger } from "./log.js";
+import { isLoopback } from "./loopback.js";
+import { type Serving, serveOneClient, servePort } from "./serving.js";
+import { requestOnSignals, Shutdown } from "./shutdown.js";
+import { openStore } from "./store.js";
+
+/** Serves until the client has gone or a signal comes; resolves when everything has ended. */
+export async function serveJupyter(settings: JupyterSettings, host: Host): Promise<ExitCode> {
+  for (const warning of settings.warnings) warn(host, warning);
+  const log = createLogger(settings.logLevel, host.stderr);
+  const shutdown = new Shutdown({ graceMs: settings.graceMs, logger: log });
+  const releaseSignals = requestOnSignals(shutdown);
+  let clean = false;
+  try {
+    const serving = await start(settings, { host, log, shutdown });
+    const reason = await Promise.race([shutdown.requested, serving.ended]);
+    log.info({ reason }, "ending");
+  } finally {
+    clean = await shutdown.end();
+    releaseSignals();
+  }
+  return clean ? EXIT.ok : EXIT.failed;
+}
+
+interface Start {
+  host: Host;
+  log: Logger;
+  shutdown: Shutdown;
+}
+
+/** The port comes last: whoever finds it open is served. */
+async function start(settings: JupyterSettings, { host, log, shutdown }: Start): Promise<Serving> {
+  if (settings.store === `sqlite:${usualStoreFile(settings.stateDir)}`) await makeStateDir(settings.stateDir);
+  const store = await orStartError(openStore(settings.store, host));
+  shutdown.add("store", async () => store.close?.());
+  const tasks = createTasks({ store, contract: "datalayer", ownership: ownershipOf(settings.http), logger: log });
+  shutdown.add("tasks", () => tasks.close());
+  const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log)));
+  shutdown.add("jupyter", () => jupyter.close({ drainMs: drainMs(settings) }));
+  for (const warning of jupyter.warnings) warn(host, warning);
+  const { http } = settings;
+  const serving =
+    http === undefined
+      ? await serveOneClient(tasks, jupyter.factory, host, log)
+      : await servePort(tasks, jupyter.factory, http, host, log);
+  shutdown.add("connections", () => serving.close());
+  return serving;
+}
+
+/** For its owner alone: what cells printed is in there. */
+async function makeStateDir(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
+    const message = `the folder ${dir} for the task store cannot be made: ${cause.message}; --store or XDG_STATE_HOME names another place`;
+    throw new StartError(message, { cause });
+  });
+}
+
+/** A token that lies about for some other server is not the private one's, and a private one's folders are no other's. */
+function jupyterOptions(settings: JupyterSettings, tasks: Tasks, logger: Logger): JupyterServerOptions {
+  const { jupyterUrl, jupyterToken, notebook, rootDir, stateDir } = settings;
+  const server =
+    jupyterUrl === undefined
+      ? { rootDir, stateDir }
+      : { url: jupyterUrl, ...(jupyterToken !== undefined && { token: jupyterToken }) };
+  return { tasks, logger, ...server, ...(notebook !== undefined && { notebook }) };
+}
+
+function warn({ stderr }: Host, warning: string): void {
+  stderr.write(`claimcheck: warning: ${warning}\n`);
+}
+
+/**
+ * Whoever started the server on stdio or on loopback is the one person it serves. Beyond that a task belongs to the
+ * holder of the token, and without a token to the session.
+ */
+function ownershipOf(http: HttpSettings | undefined): Ownership {
+  return http === undefined || isLoopback(http.host) ? "single-user" : "session";
+}
+
+/** A client on stdio kills a server that lingers (the SDK's sends SIGTERM after two seconds); over HTTP, half the grace period is for the work. */
+function drainMs({ http, graceMs }: JupyterSettings): number {
+  return http === undefined ? Math.min(500, graceMs / 2) : graceMs / 2;
+}
+
+/** What the store or the Jupyter side says about itself is the message; whatever else is thrown is a fault of ours. */
+async function orStartError<T>(starting: Promise<T>): Promise<T> {
+  try {
+    return await starting;
+  } catch (cause) {
+    if (isTaskError(cause) || JupyterError.is(cause)) throw new StartError(cause.message, { cause });
+    throw cause;
+  }
+}

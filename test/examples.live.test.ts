@@ -1,0 +1,54 @@
+/** The examples are run as a reader runs them. Each checks itself; what it says beside that is looked at here. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { CallToolResultSchema, CreateTaskResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, inject, onTestFinished, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Starts an example; it is killed when the test ends. */
+function start(args: string[], env: Record<string, string> = {}): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, ["--import", "./scripts/typescript.mjs", ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (more) => (text += more));
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, output: () => text };
+}
+
+const exitOf = (child: ChildProcess) => new Promise((resolve) => child.once("close", resolve));
+
+test("the quick start serves a tool that runs directly and as a task", async () => {
+  const { child, output } = start(["examples/quick-start.ts"], { PORT: "0" });
+  const ended = exitOf(child);
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", () => {
+      const found = /serving MCP on (\S+)/.exec(output())?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    void ended.then(() => reject(new Error(output())));
+  });
+  const client = new Client({ name: "reader", version: "1.0.0" }, { capabilities: { tasks: {} } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)) as Parameters<Client["connect"]>[0]);
+  onTestFinished(() => client.close());
+  const params = { name: "build_report", arguments: { year: 2026 }, task: {} };
+  const { task } = await client.request({ method: "tools/call", params }, CreateTaskResultSchema);
+  expect(task.status).toBe("working");
+  const { content } = await client.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
+  expect(content).toEqual([{ type: "text", text: "The report of 2026 is ready." }]);
+});
+
+test("the story of npm start goes as it should, and ends with 0", { timeout: 300_000 }, async () => {
+  // A Python that has a Jupyter Server, so that none is installed for the story.
+  const env = { JUPYTER_PYTHON: inject("jupyter").python };
+  const { child, output } = start(["examples/collect-later/main.ts", "--once", "--port", "0"], env);
+  expect(await exitOf(child), output()).toBe(0);
+  expect(output()).toContain("Every step went as it should.");
+  expect(output()).not.toContain("\u001b");
+  expect(output().match(/✓/g)).toHaveLength(5);
+});
