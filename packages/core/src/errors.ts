@@ -26,7 +26,7 @@ export const TASK_ERRORS: Readonly<Record<TaskErrorCode, string>> = {
   invalid_cursor: "A cursor that no listing of this server made.",
   invalid_answer: "An answer that its question's schema refuses.",
   unknown_tool: "No tool of that name can run as a task here.",
-  limit_reached: "A limit on tasks, waiters or polls; the message says which.",
+  limit_reached: "A limit on tasks, waiters or polls; `data` says which, and `retryAfterMs` where it is known.",
   not_open: "The runtime has not been opened, or is closed.",
   store_unusable: "The store cannot be imported, built or opened; the message names the cause.",
 };

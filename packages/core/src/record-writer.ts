@@ -1,4 +1,7 @@
-/** Decides what an event makes of a record and writes it, reading anew as long as others write in between. */
+/**
+ * Decides what an event makes of a record and writes it, reading anew as long as others write in between. Every write but
+ * a creation goes through here, which is where it is seen to that what is written is the owner's whose task was read.
+ */
 import type { Applied } from "./attempt.js";
 import type { TaskStore } from "./store.js";
 import type { TaskRecord } from "./task.js";
@@ -32,7 +35,8 @@ export class RecordWriter {
       if (written === null) return null;
       if (written !== "conflict") return this.#written(written, event);
       const read = await store.get(current.taskId);
-      if (read === null) return null;
+      // Whatever a store answers, nobody's event is written to somebody else's task.
+      if (read === null || read.owner !== task.owner) return null;
       current = read;
     }
     throw new Error(`The store answered ${MOST_CONFLICTS} times in a row that the record has moved on.`);

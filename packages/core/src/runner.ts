@@ -22,6 +22,8 @@ export interface Runner {
    * that holds the queue is the one that would have to be replaced.
    */
   readonly inProcess: boolean;
+  /** How many tasks wait here for their turn. Left out where the queue is elsewhere. */
+  readonly queued?: number;
   open(host: RunnerHost): void | Promise<void>;
   /** Takes one slot if there is room now, so that the next {@link submit} of a reserved task starts at once. */
   reserve(owner: string): boolean;
@@ -56,6 +58,7 @@ export class InProcessRunner implements Runner {
   #turns: Fifo<Backlog> = new Fifo();
   #host: RunnerHost | undefined;
   #busy = 0;
+  #queued = 0;
 
   constructor(options: InProcessRunnerOptions = {}) {
     const concurrency = options.concurrency ?? 100;
@@ -63,6 +66,10 @@ export class InProcessRunner implements Runner {
       throw new RangeError(`concurrency must be a whole number of at least 1; got ${concurrency}`);
     }
     this.#concurrency = concurrency;
+  }
+
+  get queued(): number {
+    return this.#queued;
   }
 
   open(host: RunnerHost): void {
@@ -88,6 +95,7 @@ export class InProcessRunner implements Runner {
   remove({ owner, taskId }: Submission): boolean {
     const backlog = this.#backlogs.get(owner);
     if (backlog === undefined || !backlog.waiting.delete(taskId)) return false;
+    this.#queued -= 1;
     if (backlog.waiting.size === 0) this.#backlogs.delete(owner);
     return true;
   }
@@ -95,6 +103,7 @@ export class InProcessRunner implements Runner {
   close(): void {
     this.#host = undefined;
     this.#backlogs.clear();
+    this.#queued = 0;
     this.#turns = new Fifo();
   }
 
@@ -107,6 +116,7 @@ export class InProcessRunner implements Runner {
     }
     backlog.order.push(taskId);
     backlog.waiting.add(taskId);
+    this.#queued += 1;
     this.#startNext();
   }
 
@@ -114,6 +124,7 @@ export class InProcessRunner implements Runner {
     while (this.#host !== undefined && this.#busy < this.#concurrency) {
       const taskId = this.#nextInTurn();
       if (taskId === undefined) return;
+      this.#queued -= 1;
       this.#busy += 1;
       this.#start(taskId);
     }

@@ -1,5 +1,6 @@
 /** What a runtime can be told, and what it does when it is not. */
 import type { Clock } from "./clock.js";
+import type { Limits } from "./limits.js";
 import type { Logger } from "./logger.js";
 import type { Runner } from "./runner.js";
 import type { TaskStore } from "./store.js";
@@ -38,9 +39,11 @@ export interface TaskRuntimeOptions {
   pollIntervalMs?: number;
   /** How often a task whose policy is `retry` is run, all told. Default: 3. */
   maxTries?: number;
+  /** How much one owner, and all of them together, may take. Default: {@link DEFAULT_LIMITS}, member by member. */
+  limits?: Partial<Limits>;
 }
 
-export type Settings = Required<Omit<TaskRuntimeOptions, "store" | "runner" | "clock" | "logger">>;
+export type Settings = Required<Omit<TaskRuntimeOptions, "store" | "runner" | "clock" | "logger" | "limits">>;
 
 const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
   defaultTtlMs: DEFAULT_TTL_MS,

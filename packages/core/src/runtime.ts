@@ -2,6 +2,7 @@
  * The one way in and out: creating, reading, waiting for, answering and cancelling tasks, whatever store they live
  * in, whatever runs them and whatever dialect asks. The owner is checked here, above the store, on every call.
  */
+import { Admission } from "./admission.js";
 import { type Applied, type AttemptHost, type Call, RunningAttempt } from "./attempt.js";
 import { BoundedStore, StoreTimeoutError } from "./bounded-store.js";
 import { type CancelledResult, Canceller } from "./canceller.js";
@@ -13,9 +14,11 @@ import { Flusher } from "./flusher.js";
 import { FreshReader } from "./fresh-reader.js";
 import { newRunnerId } from "./ids.js";
 import type { JsonObject } from "./json.js";
+import { limitsOf } from "./limits.js";
 import { describeError, type Logger, stderrLogger } from "./logger.js";
 import { MemoryStore } from "./memory-store.js";
 import { type CreatedTask, type CreateTask, newTask, replay } from "./new-task.js";
+import type { PollLimiter } from "./poll-limiter.js";
 import { RecordWriter } from "./record-writer.js";
 import { Recovery } from "./recovery.js";
 import { Repeater } from "./repeater.js";
@@ -35,6 +38,9 @@ interface Opening {
   abandoned: boolean;
 }
 
+/** How many of the tasks that run elsewhere are read anew in one look, in case the news of their end was lost. */
+const AWAITED_A_LOOK = 100;
+
 export class TaskRuntime {
   readonly runnerId: string = newRunnerId();
   readonly #store: TaskStore;
@@ -42,6 +48,7 @@ export class TaskRuntime {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #settings: Settings;
+  readonly #admission: Admission;
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #attempts = new Map<string, RunningAttempt>();
   readonly #watchers: Watchers;
@@ -74,11 +81,13 @@ export class TaskRuntime {
     this.#deadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.now() });
     this.#store = this.#bounded(options.store ?? new MemoryStore({ clock: this.#clock }));
     this.#runner = options.runner ?? new InProcessRunner();
+    const limits = limitsOf(options.limits);
+    this.#admission = new Admission({ limits, runner: this.#runner, now: () => this.now() });
     this.#flusher = new Flusher(this.#clock);
     this.#watchers = new Watchers(this.#logger);
     this.#reader = new FreshReader({
       read: (taskId) => this.#store.get(taskId),
-      found: (taskId, task) => (task === null ? this.#watchers.gone(taskId) : this.#tell(task)),
+      found: (taskId, task) => (task === null ? this.#gone(taskId) : this.#tell(task)),
       logger: this.#logger,
     });
     this.#writer = new RecordWriter({
@@ -90,6 +99,8 @@ export class TaskRuntime {
       watchers: this.#watchers,
       get: (owner, taskId) => this.get(owner, taskId),
       isClosed: () => this.#state === "closed",
+      enter: (owner) => this.#admission.enterWaiting(owner),
+      leave: (owner) => this.#admission.leaveWaiting(owner),
     };
     this.#canceller = this.#newCanceller();
     this.#host = this.#attemptHost();
@@ -140,7 +151,9 @@ export class TaskRuntime {
       attemptOf: (taskId) => this.#attempts.get(taskId),
       toolNamed: (name) => this.#tools.get(name),
       apply: (task, event) => this.#apply(task, event),
-      waitForEnd: ({ owner, taskId }, signal) => this.wait(owner, taskId, { signal }),
+      // Of the engine's own waiting nobody has too much.
+      waitForEnd: ({ owner, taskId }, signal) =>
+        waitFor({ ...this.#waitingRoom, enter: () => {}, leave: () => {} }, owner, taskId, { signal }),
       within: (ms, work) => this.#within(ms, work),
     });
   }
@@ -172,6 +185,11 @@ export class TaskRuntime {
       stillRunningAfterEnd: running.filter((attempt) => attempt.isOver).length,
       watchedTasks: this.#watchers.size,
     };
+  }
+
+  /** How often owners ask in vain; kept by whoever passes their questions on. What an operator asks counts for nobody. */
+  get polls(): PollLimiter {
+    return this.#admission.polls;
   }
 
   /** The instant by the store's clock, epoch milliseconds. */
@@ -279,6 +297,7 @@ export class TaskRuntime {
     for (const release of this.#releases.splice(0)) release();
     this.#watchers.close();
     this.#attempts.clear();
+    this.#admission.ledger.leaveAll();
     this.#flusher.close();
     const steps = await Promise.allSettled([runnerClosed, call(() => this.#store.close?.())]);
     const failed = steps.find((step) => step.status === "rejected");
@@ -331,14 +350,19 @@ export class TaskRuntime {
    * that does not answer in time may have created the task all the same, which then runs: a retry with the same key finds it.
    *
    * @throws TaskError `unknown_tool`, `invalid_ttl`, `invalid_idempotency_key`, `idempotency_conflict`,
-   *   `invalid_arguments`, `not_open`
+   *   `invalid_arguments`, `limit_reached`, `not_open`
    */
   async create(call: CreateTask): Promise<CreatedTask> {
     const tool = this.#toolFor(call.toolName);
     const record = newTask(tool, call, this.#firstAttempt(), this.now(), this.#settings);
     const reserved = this.#runner.reserve(call.owner);
-    if (reserved && record.attempt.state === "leased") record.attempt.startedAt = record.createdAt;
+    const admitted = this.#admission.create(record, reserved);
+    if (typeof admitted !== "function") {
+      if (reserved) this.#runner.unreserve(call.owner);
+      return this.#replayAtLimit(record, admitted);
+    }
     this.#creating += 1;
+    if (reserved && record.attempt.state === "leased") record.attempt.startedAt = record.createdAt;
     let begun = false;
     try {
       const task = await this.#store.create(record);
@@ -354,9 +378,20 @@ export class TaskRuntime {
       throw error;
     } finally {
       if (reserved && !begun) this.#runner.unreserve(call.owner);
+      admitted(begun);
       this.#creating -= 1;
       if (this.#creating === 0) this.#onCreated?.();
     }
+  }
+
+  /** A retry asks for nothing new: it is answered the task that it made, also at a limit. */
+  async #replayAtLimit(record: TaskRecord, refusal: TaskError): Promise<CreatedTask> {
+    const { owner, idempotencyKey } = record;
+    if (idempotencyKey === undefined) throw refusal;
+    await this.#admission.keysInFlight.arrived(owner, idempotencyKey);
+    const earlier = await this.#store.findByKey(owner, idempotencyKey);
+    if (earlier === null) throw refusal;
+    return replay(earlier, record);
   }
 
   #toolFor(name: string): ToolDefinition {
@@ -376,6 +411,7 @@ export class TaskRuntime {
   /** The record is durable: from here on nothing may be told to the caller but that there is a task. */
   #begin(tool: ToolDefinition, task: TaskRecord, call: Call, reserved: boolean): Promise<void> | undefined {
     const { taskId, owner } = task;
+    this.#admission.ledger.enter(taskId, owner);
     if (this.#runner.inProcess) this.#attempts.set(taskId, new RunningAttempt(this.#host, tool, task, call));
     const queued = this.#runner.submit({ taskId, owner }, reserved);
     return queued?.catch((error: unknown) =>
@@ -425,7 +461,7 @@ export class TaskRuntime {
    * Waits, without polling, until the task is as asked or has ended, after which it changes no more; `null` as soon as
    * there is no such task. Any number may wait for one task.
    *
-   * @throws TaskError `not_open` when the runtime closes first
+   * @throws TaskError `not_open` when the runtime closes first, `limit_reached` when too many of the owner's wait
    */
   wait(owner: string, taskId: string, options: WaitOptions = {}): Promise<TaskRecord | null> {
     return waitFor(this.#waitingRoom, owner, taskId, options);
@@ -481,6 +517,7 @@ export class TaskRuntime {
   }
 
   #tell(task: TaskRecord): void {
+    if (isTerminal(task)) this.#admission.ledger.ended(task);
     this.#attempts.get(task.taskId)?.see(task);
     this.#watchers.changed(task);
   }
@@ -488,12 +525,22 @@ export class TaskRuntime {
   /** Another process says that a task changed; `null` when it can't say which. */
   #hint(taskId: string | null): void {
     if (taskId === null) void this.#lookAnew();
-    else if (this.#watchers.has(taskId) || this.#attempts.has(taskId)) void this.#reader.look(taskId);
+    else if (this.#isOfConcern(taskId)) void this.#reader.look(taskId);
+  }
+
+  #isOfConcern(taskId: string): boolean {
+    return this.#watchers.has(taskId) || this.#attempts.has(taskId) || this.#admission.ledger.awaits(taskId);
+  }
+
+  #gone(taskId: string): void {
+    if (this.#admission.ledger.awaits(taskId)) this.#admission.ledger.leave(taskId);
+    this.#watchers.gone(taskId);
   }
 
   /** Reads everything anew that somebody here runs or watches. */
   async #lookAnew(): Promise<void> {
-    const concerned = new Set([...this.#watchers.taskIds, ...this.#attempts.keys()]);
+    const awaited = this.#admission.ledger.lookedAtLeast(AWAITED_A_LOOK);
+    const concerned = new Set([...this.#watchers.taskIds, ...this.#attempts.keys(), ...awaited]);
     await Promise.all([...concerned].map((taskId) => this.#reader.look(taskId)));
   }
 
@@ -517,7 +564,9 @@ export class TaskRuntime {
 
   /** The task may have been leased again here meanwhile: what entered later stays. */
   #left(attempt: RunningAttempt): void {
-    if (this.#attempts.get(attempt.taskId) === attempt) this.#attempts.delete(attempt.taskId);
+    if (this.#attempts.get(attempt.taskId) !== attempt) return;
+    this.#attempts.delete(attempt.taskId);
+    this.#admission.ledger.leave(attempt.taskId);
   }
 
   #leaseUntilAt(): number {

@@ -25,6 +25,13 @@ export interface WaitingRoom {
   get(owner: string, taskId: string): Promise<TaskRecord | null>;
   /** No news will ever come. */
   isClosed(): boolean;
+  /**
+   * Takes one who really has to wait; `leave` follows.
+   *
+   * @throws TaskError `limit_reached` when too many do
+   */
+  enter(owner: string): void;
+  leave(owner: string): void;
 }
 
 /** Settles once: with the record as asked, `null` when there is none, or an error; leaves nothing behind. */
@@ -36,8 +43,11 @@ export function waitFor(
 ): Promise<TaskRecord | null> {
   return new Promise((resolve, reject) => {
     let unsubscribe = (): void => {};
+    let state: "looking" | "waiting" | "settled" = "looking";
     const end = (settle: () => void): void => {
       unsubscribe();
+      if (state === "waiting") room.leave(owner);
+      state = "settled";
       signal?.removeEventListener("abort", onAbort);
       settle();
     };
@@ -47,6 +57,13 @@ export function waitFor(
       // A task that has ended changes no more: whatever else was waited for will never be.
       if (task === null || isTerminal(task) || until(task)) end(() => resolve(task));
       else if (room.isClosed()) fail(closedWhileWaiting());
+      else enter();
+    };
+    const enter = (): void => {
+      // What is read when the wait is over already, begins none.
+      if (state !== "looking") return;
+      room.enter(owner);
+      state = "waiting";
     };
     const hear = (news: TaskNews): void => {
       if (news.type === "closed") fail(closedWhileWaiting());

@@ -1,6 +1,6 @@
 // What this package promises. Adding a line here is a decision.
-export type { CancelToken, TaskHandle, ToolContext } from "@claimcheck/core";
-export { recordOutput, registerInterrupt } from "@claimcheck/core";
+export type { CancelToken, Limits, TaskHandle, ToolContext } from "@claimcheck/core";
+export { DEFAULT_LIMITS, recordOutput, registerInterrupt } from "@claimcheck/core";
 export type { HttpAuth, StaticTokenAuth, VerifierAuth } from "./auth/http-auth.js";
 export type { JwtAuth } from "./auth/jwt-verifier.js";
 export type { ResourceServer } from "./auth/resource-server.js";

@@ -108,7 +108,7 @@ export async function answerMethod(name: string, request: TaskRequest): Promise<
   }
 }
 
-function ask(name: string, request: TaskRequest): Answer | Promise<Answer> {
+async function ask(name: string, request: TaskRequest): Promise<Answer> {
   const { binding, dialect } = request;
   const method = METHODS[name] ?? OWN_METHODS[name];
   if (method === undefined) return { fault: methodNotFound() };
@@ -117,7 +117,25 @@ function ask(name: string, request: TaskRequest): Answer | Promise<Answer> {
   if (method === update && dialect.name !== TASKS_EXTENSION) return { fault: methodNotFound() };
   const identity = binding.identityOf(request.sender, request.connection);
   if (identity === null) return { fault: identityRequired() };
-  return method({ ...request, dialect, owner: identity.owner });
+  const asked: Asked = { ...request, dialect, owner: identity.owner };
+  // Whoever asks too often may still stop what runs.
+  return method === cancel ? cancel(asked) : countPoll(method, asked);
+}
+
+/** @throws TaskError `limit_reached` when the owner has asked in vain too often */
+async function countPoll(method: Method, asked: Asked): Promise<Answer> {
+  const { polls } = asked.binding.shared.runtime;
+  polls.check(asked.owner);
+  const answer = await method(asked);
+  if (isInVain(method, answer)) polls.spend(asked.owner);
+  return answer;
+}
+
+/** Whether nothing was there to fetch. */
+function isInVain(method: Method, answer: Answer): boolean {
+  if (!("result" in answer)) return "fault" in answer;
+  const { status } = answer.result;
+  return method === list || (method === get && (status === "working" || status === "input_required"));
 }
 
 async function get({ binding, dialect, owner, params }: Asked): Promise<Answer> {

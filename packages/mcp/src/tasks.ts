@@ -4,6 +4,7 @@
  */
 import {
   type Clock,
+  type Limits,
   type Logger,
   type Runner,
   stderrLogger,
@@ -49,6 +50,8 @@ export interface TasksOptions {
   maxResultBytes?: number;
   /** Larger arguments are refused, bytes of JSON. Default 4 MiB. */
   maxArgumentsBytes?: number;
+  /** How much one owner, and all of them together, may take; see docs/limits.md. Default: {@link DEFAULT_LIMITS}, member by member. */
+  limits?: Partial<Limits>;
   /** Answer a tool's unexpected error with one fixed sentence, on the direct and the task path alike. Default: its message is shown. */
   maskErrors?: boolean;
   /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */

@@ -12,6 +12,7 @@ await import("./cancel.test.js");
 await import("./capabilities.test.js");
 await import("./creation.test.js");
 await import("./idempotency.test.js");
+await import("./limits.test.js");
 await import("./ownership.test.js");
 await import("./result.test.js");
 await import("./retention.test.js");
@@ -28,6 +29,7 @@ it("no test file of the 2025-era wire is left out", () => {
     "capabilities.test.ts",
     "creation.test.ts",
     "idempotency.test.ts",
+    "limits.test.ts",
     "ownership.test.ts",
     "result.test.ts",
     "retention.test.ts",
