@@ -82,6 +82,31 @@ describe("completion against cancellation", () => {
     land();
     expect(await cancelling).toMatchObject({ cancelled: false, task: { status: "completed" } });
   });
+
+  it("a complete result that is there before the work was given up wins, though the store is slower with it", async () => {
+    const store = new FaultyStore();
+    const { runtime, start, clock } = await openRuntime(
+      async (_args, context) => {
+        await context.cancelToken.wait();
+        return { kind: "result", result: text("whole") };
+      },
+      { store },
+    );
+    const { taskId } = await start();
+    await settle();
+    let land = (): void => {};
+    store.before = ({ changes }) =>
+      changes?.status === "completed"
+        ? new Promise<void>((resolve) => {
+            land = resolve;
+          })
+        : undefined;
+    const cancelling = runtime.cancel("alice", taskId);
+    await clock.advance(1000);
+    store.before = () => {};
+    land();
+    expect(await cancelling).toMatchObject({ cancelled: false, task: { status: "completed" } });
+  });
 });
 
 describe("two hundred cancellations at any moment", () => {

@@ -320,8 +320,9 @@ describe("a machine that slept", () => {
   it("lets its processes renew before any of them takes up what another runs", async () => {
     const { clock, backend } = cluster();
     const held = new HeldHandler();
-    const one = await node(backend, clock, held.handler);
+    // It wakes first.
     const other = await node(backend, clock, endless);
+    const one = await node(backend, clock, held.handler);
     const { taskId } = await one.start();
     await settle();
     for (let nap = 0; nap < 5; nap += 1) {
