@@ -1,5 +1,5 @@
 /** What the README says is held against what is there: its code, its settings, its commands and its links. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 const readme = read("README.md");
 
-const DOCS = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/glossary.md"];
+const GUIDES = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).filter((name) =>
+  name.endsWith(".md"),
+);
+const DOCS = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", ...GUIDES.map((name) => `docs/${name}`)];
 
 /** The code blocks of a language, in order. */
 function blocks(text: string, language: string): string[] {
@@ -38,6 +41,11 @@ describe("the README", () => {
     expect(options.length).toBeGreaterThan(4);
     expect(options.filter((option) => !others.includes(option) && !manual.includes(option))).toEqual([]);
   });
+});
+
+test("every guide can be reached from the README", () => {
+  expect(GUIDES.length).toBeGreaterThan(3);
+  for (const guide of GUIDES) expect(readme).toContain(`(docs/${guide})`);
 });
 
 test.each(DOCS)("%s names scripts, files and pages that exist", (name) => {
