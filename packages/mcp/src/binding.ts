@@ -2,7 +2,14 @@
  * One MCP server bound to the task runtime: the methods it answers, what it advertises, and what becomes of each
  * `tools/call`. The dialect is chosen anew for every request.
  */
-import { describeError, isTaskError, type JsonObject, type Logger, type TaskRuntime } from "@claimcheck/core";
+import {
+  type CreateTask,
+  describeError,
+  isTaskError,
+  type JsonObject,
+  type Logger,
+  type TaskRuntime,
+} from "@claimcheck/core";
 import type {
   JSONRPCRequest,
   McpServer,
@@ -13,24 +20,13 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Connection, TaskIntent } from "./connection.js";
 import { type Contract, chooseDialect } from "./dialects/choose.js";
-import {
-  type Answer,
-  type Call,
-  DATALAYER_EXTENSION,
-  type Decision,
-  type Dialect,
-  type Fault,
-  IDEMPOTENCY_META,
-  identityRequired,
-  readTaskRequest,
-  TASKS_EXTENSION,
-} from "./dialects/dialect.js";
-import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
+import { type Answer, DATALAYER_EXTENSION, type Fault, identityRequired, TASKS_EXTENSION } from "./dialects/dialect.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
 import { thrownResult } from "./dialects/tool-result.js";
 import { DirectProgress } from "./direct-progress.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
+import { type Callee, decideIncoming, type Spoken } from "./incoming-call.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
 import {
@@ -56,12 +52,6 @@ export interface Shared {
   readonly keepHeaders: readonly string[];
   readonly logger: Logger;
   readonly fastPath: boolean;
-}
-
-/** What a request declared, and the dialect that it is served in; `null` when tasks were not negotiated. */
-interface Spoken {
-  declaration: Declaration;
-  dialect: Dialect | null;
 }
 
 /** What a callback of the SDK answers where the answer that goes out is another one. */
@@ -104,24 +94,25 @@ export class Binding {
 
   // --- what comes in ---------------------------------------------------------------------------------------------
 
-  /** Decides a `tools/call`; `null` when it was refused here. The rest, and what is malformed, is the SDK's. */
+  /** Decides a request before the SDK sees it; `null` when it is answered already. What is malformed is the SDK's. */
   request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null {
-    if (request.method !== "tools/call") {
-      return this.shared.fastPath && answersMethod(this, request, extra, connection) ? null : request;
-    }
+    if (request.method === "tools/call") return this.#call(request, extra, connection);
+    return this.shared.fastPath && answersMethod(this, request, extra, connection) ? null : request;
+  }
+
+  #call(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null {
     const params = asObject(request.params);
-    const call = params === undefined ? undefined : this.#callOf(params);
-    if (params === undefined || call === undefined) return request;
-    const { declaration, dialect } = this.dialectOf(asObject(params._meta));
-    const decided = this.#decide(call, dialect, params, extra);
+    const callee = params === undefined ? undefined : this.#calleeOf(params);
+    if (params === undefined || callee === undefined) return request;
+    const spoken = this.dialectOf(asObject(params._meta));
+    const decided = decideIncoming(params, callee, spoken, () => revisionHasTasks(this.server, extra));
     if (decided.kind === "refuse") {
-      void connection.reply(request.id, { fault: decided.fault });
+      connection.reply(request.id, { fault: decided.fault });
       return null;
     }
-    if (decided.kind === "task" && dialect !== null) {
-      const intent = intentOf(params, dialect, declaration, decided.ttl);
-      if (this.#createsFast(call.toolName, intent, request, extra, connection)) return null;
-      connection.expect(request.id, intent);
+    if (decided.kind === "task") {
+      if (this.#createsFast(callee.name, decided.intent, request, extra, connection)) return null;
+      connection.expect(request.id, decided.intent);
     }
     return withoutTask(request, params);
   }
@@ -138,27 +129,12 @@ export class Binding {
     return createsTask(this, this.#mcp, entry, intent, request, extra, connection);
   }
 
-  /** The call as far as tasks are concerned; `undefined` when there is no such tool, which is the SDK's to say. */
-  #callOf({ name }: JsonObject): Omit<Call, "asked" | "negotiated"> | undefined {
+  /** `undefined` when there is no such tool, which is the SDK's to say. */
+  #calleeOf({ name }: JsonObject): Callee | undefined {
     if (typeof name !== "string") return undefined;
     const entry = this.#tools.get(name);
-    if (entry !== undefined) return { toolName: name, taskSupport: entry.tool.taskSupport };
-    return this.#mcp.toolInputSchemaJson(name) === undefined ? undefined : { toolName: name, taskSupport: "forbidden" };
-  }
-
-  #decide(
-    call: Omit<Call, "asked" | "negotiated">,
-    dialect: Dialect | null,
-    params: JsonObject,
-    extra: MessageExtraInfo | undefined,
-  ): Decision & { ttl?: number | null | undefined } {
-    if (dialect === null) return decideUndeclared({ ...call, asked: false, negotiated: false });
-    if (!dialect.asksByRequest) return dialect.decide({ ...call, asked: false, negotiated: true });
-    const negotiated = dialect.name === DATALAYER_EXTENSION || revisionHasTasks(this.server, extra);
-    const asked = negotiated ? readTaskRequest(params.task) : ({ asked: false } as const);
-    if ("fault" in asked) return { kind: "refuse", fault: asked.fault };
-    const decision = dialect.decide({ ...call, asked: asked.asked, negotiated });
-    return asked.asked ? { ...decision, ttl: asked.ttl } : decision;
+    if (entry !== undefined) return entry.tool;
+    return this.#mcp.toolInputSchemaJson(name) === undefined ? undefined : { name, taskSupport: "forbidden" };
   }
 
   // --- what the SDK lets through ---------------------------------------------------------------------------------
@@ -230,16 +206,17 @@ export class Binding {
     const identity = this.identityOf(sender, connection);
     if (identity === null) return { fault: identityRequired() };
     const { runtime } = this.shared;
-    const { task, replayed } = await runtime.create({
+    const call: CreateTask = {
       owner: identity.owner,
       toolName: tool.name,
       arguments: intent.arguments,
       ttlMs: intent.ttl,
-      ...("idempotencyKey" in intent && { idempotencyKey: intent.idempotencyKey }),
       request: this.#kept(identity, sender),
       input,
       watcher: channel.watcher,
-    });
+    };
+    if ("idempotencyKey" in intent) call.idempotencyKey = intent.idempotencyKey;
+    const { task, replayed } = await runtime.create(call);
     if (replayed) channel.follow(runtime, task);
     return { result: intent.dialect.created(task, intent.era, runtime.now()) };
   }
@@ -251,9 +228,12 @@ export class Binding {
   // --- what the methods need -------------------------------------------------------------------------------------
 
   identityOf({ authInfo, sessionId, httpRequest }: Sender, connection: Connection): Identity | null {
+    if (authInfo !== undefined || httpRequest !== undefined) {
+      return identify({ authInfo, sessionId }, this.shared.identity);
+    }
     // Over HTTP a request without a session stands alone; everywhere else the connection is the session.
-    const session = sessionId ?? (httpRequest === undefined ? connection.id : undefined);
-    return identify({ authInfo, sessionId: session }, this.shared.identity);
+    connection.identity ??= identify({ sessionId: sessionId ?? connection.id }, this.shared.identity);
+    return connection.identity;
   }
 
   /** @param meta the request's `_meta`, or the envelope that the SDK took out of it */
@@ -284,21 +264,6 @@ function withoutTask(request: JSONRPCRequest, params: JsonObject): JSONRPCReques
   if (!("task" in params)) return request;
   const { task, ...rest } = params;
   return { ...request, params: rest };
-}
-
-function intentOf(
-  params: JsonObject,
-  dialect: Dialect,
-  { era }: Declaration,
-  ttl: number | null | undefined,
-): TaskIntent {
-  const intent: TaskIntent = { dialect, era, arguments: asObject(params.arguments) ?? {}, ttl };
-  const meta = asObject(params._meta);
-  if (meta === undefined) return intent;
-  if (Object.hasOwn(meta, IDEMPOTENCY_META)) intent.idempotencyKey = meta[IDEMPOTENCY_META];
-  const { progressToken } = meta;
-  if (typeof progressToken === "string" || typeof progressToken === "number") intent.progressToken = progressToken;
-  return intent;
 }
 
 function capabilities(runtime: TaskRuntime): ServerCapabilities {

@@ -7,6 +7,7 @@ import type { JsonObject, StopSignal } from "@claimcheck/core";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import type { Answer, Dialect, Era } from "./dialects/dialect.js";
 import { wireError } from "./error-map.js";
+import type { Identity } from "./owner.js";
 
 /** A `tools/call` that becomes a task, from when it came in until it is answered. */
 export interface TaskIntent {
@@ -33,6 +34,8 @@ export class Connection {
   /** The requests that are answered without the SDK and may be cancelled. */
   readonly #hangups = new Map<RequestId, Hangup>();
   #closed = false;
+  /** What a sender without authentication is here; worked out once. */
+  identity: Identity | null | undefined;
 
   /** @param send the transport's own, undecorated */
   constructor(transport: Transport, send: Transport["send"]) {
@@ -84,10 +87,10 @@ export class Connection {
   }
 
   /** Answers a request that the SDK never sees. Not being able to is no news: the client is gone. */
-  reply(id: RequestId, answer: Answer): Promise<void> {
+  reply(id: RequestId, answer: Answer): void {
     this.#hangups.delete(id);
     this.#intents.delete(id);
-    return this.#send(response(id, answer, undefined)).catch(() => {});
+    this.#send(response(id, answer, undefined)).catch(ignore);
   }
 
   /** What to send in place of the SDK's response; a response that is none of ours comes back as it is. */
@@ -121,17 +124,24 @@ export class Connection {
     };
   }
 
+  #newestWait(taskId: string): { relatedRequestId: RequestId } | undefined {
+    const waiting = this.#waits.get(taskId);
+    const relatedRequestId = waiting === undefined ? undefined : [...waiting].at(-1);
+    return relatedRequestId === undefined ? undefined : { relatedRequestId };
+  }
+
   /**
    * Sends a notification about the task: on the stream of a request that waits for it, else on the session's own.
    * Losing one costs latency and nothing else, so nobody hears of a stream that is gone.
    */
   notify(taskId: string, method: string, params: JsonObject): void {
     if (this.#closed) return;
-    const relatedRequestId = [...(this.#waits.get(taskId) ?? [])].at(-1);
     const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
-    this.#send(message, relatedRequestId === undefined ? {} : { relatedRequestId }).catch(() => {});
+    this.#send(message, this.#newestWait(taskId)).catch(ignore);
   }
 }
+
+function ignore(): void {}
 
 /** Tells one waiting request that nobody waits for its answer. */
 class Hangup implements StopSignal {

@@ -43,7 +43,7 @@ export function answersMethod(
     signal,
   };
   void answerMethod(method, asked).then((answer) => {
-    if (!signal.aborted) void connection.reply(id, answer);
+    if (!signal.aborted) connection.reply(id, answer);
   });
   return true;
 }
@@ -73,13 +73,14 @@ async function create(
   sender: Sender,
   connection: Connection,
 ): Promise<void> {
-  const checked = await tool.check(intent.arguments);
+  const checking = tool.check(intent.arguments);
+  const checked = checking instanceof Promise ? await checking : checking;
   if ("refused" in checked) {
-    await connection.reply(sender.id, { fault: { code: "invalid_arguments", message: checked.refused } });
+    connection.reply(sender.id, { fault: { code: "invalid_arguments", message: checked.refused } });
     return;
   }
   const { answer, release } = await binding.createTask(tool, checked.input, sender, intent, connection);
-  await connection.reply(sender.id, answer);
+  connection.reply(sender.id, answer);
   release();
 }
 

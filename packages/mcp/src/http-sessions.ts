@@ -1,5 +1,6 @@
 /** The 2025-era sessions of one HTTP server: bounded in number, ended when idle, each bound to whoever opened it. */
 import { randomUUID } from "node:crypto";
+import type { Clock, Timer } from "@claimcheck/core";
 import {
   type AuthInfo,
   type McpServerFactory,
@@ -15,6 +16,7 @@ export interface SessionsOptions {
   /** Tells two callers apart; a session answers only the one that opened it. */
   callerKey: (authInfo: AuthInfo | undefined) => string;
   onerror: (error: Error) => void;
+  clock: Clock;
 }
 
 /** One request on its way to a session. */
@@ -39,13 +41,13 @@ const JSON_HEADERS = { "Content-Type": "application/json" };
 export class HttpSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #clock: Clock;
+  #sweeper: Timer;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    const intervalMs = Math.min(Math.max(options.sessionIdleMs / 2, 10), 60_000);
-    this.#sweeper = setInterval(() => this.#sweep(), intervalMs);
-    this.#sweeper.unref();
+    this.#clock = options.clock;
+    this.#sweeper = this.#sweepLater();
   }
 
   get size(): number {
@@ -74,7 +76,7 @@ export class HttpSessions {
       maxRequestBodySize: maxBodyBytes,
       onsessioninitialized: (id) => {
         const close = (): Promise<void> => server.close();
-        const session = { transport, callerKey: callerKey(authInfo), open: 0, lastUsedAt: Date.now(), close };
+        const session = { transport, callerKey: callerKey(authInfo), open: 0, lastUsedAt: this.#clock.now(), close };
         this.#sessions.set(id, session);
         release = this.#hold(session);
       },
@@ -87,7 +89,7 @@ export class HttpSessions {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeper);
+    this.#clock.clearTimer(this.#sweeper);
     await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
     this.#sessions.clear();
   }
@@ -111,13 +113,13 @@ export class HttpSessions {
 
   #hold(session: Session): () => void {
     session.open += 1;
-    session.lastUsedAt = Date.now();
+    session.lastUsedAt = this.#clock.now();
     let held = true;
     return () => {
       if (!held) return;
       held = false;
       session.open -= 1;
-      session.lastUsedAt = Date.now();
+      session.lastUsedAt = this.#clock.now();
     };
   }
 
@@ -141,8 +143,17 @@ export class HttpSessions {
     return oldest !== undefined;
   }
 
+  /** One timer for all sessions; half the idle time late is early enough. */
+  #sweepLater(): Timer {
+    const delayMs = Math.min(this.#options.sessionIdleMs / 2, 60_000);
+    return this.#clock.setTimer(() => {
+      this.#sweep();
+      this.#sweeper = this.#sweepLater();
+    }, delayMs);
+  }
+
   #sweep(): void {
-    const idleSinceAt = Date.now() - this.#options.sessionIdleMs;
+    const idleSinceAt = this.#clock.now() - this.#options.sessionIdleMs;
     for (const session of this.#sessions.values()) {
       if (session.open === 0 && session.lastUsedAt <= idleSinceAt) this.#end(session);
     }

@@ -1,5 +1,5 @@
 /** The tasks methods: who asks, which dialect answers, and what the runtime says. */
-import type { JsonObject, StopSignal } from "@claimcheck/core";
+import type { JsonObject, StopSignal, TaskRecord } from "@claimcheck/core";
 import { ProtocolError, type ServerContext, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Binding } from "./binding.js";
 import type { Connection } from "./connection.js";
@@ -33,12 +33,8 @@ export interface TaskRequest {
   inputResponses?: unknown;
 }
 
-interface Asked extends TaskRequest {
-  dialect: Dialect;
-  owner: string;
-}
-
-type Method = (asked: Asked) => Promise<Answer>;
+/** Answers a request of a caller whose dialect and identity are known. */
+type Method = (request: TaskRequest, dialect: Dialect, owner: string) => Promise<Answer>;
 
 /** The protocol's names. What a request may call depends on its dialect; the SDK keeps list and result from 2026-era requests by itself. */
 const METHODS: Readonly<Record<string, Method>> = {
@@ -117,17 +113,17 @@ async function ask(name: string, request: TaskRequest): Promise<Answer> {
   if (method === update && dialect.name !== TASKS_EXTENSION) return { fault: methodNotFound() };
   const identity = binding.identityOf(request.sender, request.connection);
   if (identity === null) return { fault: identityRequired() };
-  const asked: Asked = { ...request, dialect, owner: identity.owner };
   // Whoever asks too often may still stop what runs.
-  return method === cancel ? cancel(asked) : countPoll(method, asked);
+  if (method === cancel) return cancel(request, dialect, identity.owner);
+  return countPoll(method, request, dialect, identity.owner);
 }
 
 /** @throws TaskError `limit_reached` when the owner has asked in vain too often */
-async function countPoll(method: Method, asked: Asked): Promise<Answer> {
-  const { polls } = asked.binding.shared.runtime;
-  polls.check(asked.owner);
-  const answer = await method(asked);
-  if (isInVain(method, answer)) polls.spend(asked.owner);
+async function countPoll(method: Method, request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
+  const { polls } = request.binding.shared.runtime;
+  polls.check(owner);
+  const answer = await method(request, dialect, owner);
+  if (isInVain(method, answer)) polls.spend(owner);
   return answer;
 }
 
@@ -138,7 +134,7 @@ function isInVain(method: Method, answer: Answer): boolean {
   return method === list || (method === get && (status === "working" || status === "input_required"));
 }
 
-async function get({ binding, dialect, owner, params }: Asked): Promise<Answer> {
+async function get({ binding, params }: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   const { runtime } = binding.shared;
@@ -148,7 +144,7 @@ async function get({ binding, dialect, owner, params }: Asked): Promise<Answer> 
   return { result: dialect.got(task, { now: runtime.now(), partialOutput }) };
 }
 
-async function list({ binding, dialect, owner, params }: Asked): Promise<Answer> {
+async function list({ binding, params }: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
   const { cursor } = params;
   if (cursor !== undefined && typeof cursor !== "string") {
     return { fault: { code: "invalid_cursor", message: "cursor must be a string that an earlier listing gave." } };
@@ -156,49 +152,47 @@ async function list({ binding, dialect, owner, params }: Asked): Promise<Answer>
   return dialect.listed(await binding.shared.runtime.list(owner, cursor === undefined ? {} : { cursor }));
 }
 
-async function cancel({ binding, dialect, owner, params }: Asked): Promise<Answer> {
+async function cancel({ binding, params }: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   const cancelled = await binding.shared.runtime.cancel(owner, taskId);
   return cancelled === null ? { fault: noSuchTask() } : dialect.cancelled(cancelled.task, cancelled.cancelled);
 }
 
-async function result({ binding, connection, dialect, owner, params, sender, signal }: Asked): Promise<Answer> {
+async function result(request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
+  const { binding, connection, params, sender, signal } = request;
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
-  const task = await binding.shared.runtime.get(owner, taskId);
-  if (task === null) return { fault: noSuchTask() };
-  const answer = dialect.result(task);
-  if (answer !== "wait") return answer;
-  const endWait = connection.waits(taskId, sender.id);
+  // Side messages have a choice of streams over HTTP only.
+  const endWait = sender.httpRequest === undefined ? undefined : connection.waits(taskId, sender.id);
   try {
-    return await ended(binding, dialect, owner, taskId, signal);
-  } finally {
-    endWait();
-  }
-}
-
-/** The result of a task that is waited for to its end, also where a working one would have been refused. */
-async function ended(
-  { shared }: Binding,
-  dialect: Dialect,
-  owner: string,
-  taskId: string,
-  signal: StopSignal,
-): Promise<Answer> {
-  try {
-    const task = await shared.runtime.wait(owner, taskId, { signal });
+    const task = await binding.shared.runtime.wait(owner, taskId, { signal, until: untilAnswered(dialect) });
     const answer = task === null ? "wait" : dialect.result(task);
     return answer === "wait" ? { fault: noSuchTask() } : answer;
   } catch (error) {
     // Nobody hears this; it is no failure of the server's that it would have to log.
     if (signal.aborted) return { fault: { code: "internal", message: "The request was cancelled." } };
     throw error;
+  } finally {
+    endWait?.();
   }
 }
 
+/** A request that was once kept open stays open to the end, also where a working task would have been refused. */
+function untilAnswered(dialect: Dialect): (task: TaskRecord) => boolean {
+  let open = false;
+  return (task) => {
+    open ||= dialect.result(task) === "wait";
+    return !open;
+  };
+}
+
 /** Answers outstanding questions; unknown and answered keys are ignored. */
-async function update({ binding, owner, params, inputResponses }: Asked): Promise<Answer> {
+async function update(
+  { binding, params, inputResponses }: TaskRequest,
+  _dialect: Dialect,
+  owner: string,
+): Promise<Answer> {
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   const { runtime } = binding.shared;

@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
+import { type Clock, systemClock } from "@claimcheck/core";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import {
   type AuthInfo,
@@ -42,6 +43,8 @@ export interface ServeHttpOptions extends GuardOptions {
   sessionIdleMs?: number;
   /** Largest request body, bytes. Default 4 MiB. */
   maxBodyBytes?: number;
+  /** Default: the host's. */
+  clock?: Clock;
   onerror?: (error: Error) => void;
 }
 
@@ -218,11 +221,11 @@ class Endpoint {
     const onerror = options.onerror ?? (() => {});
     const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
     this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
-    const { maxSessions = 1000, sessionIdleMs = 30 * 60_000 } = options;
+    const { maxSessions = 1000, sessionIdleMs = 30 * 60_000, clock = systemClock } = options;
     this.#sessions =
       options.sessions === false
         ? null
-        : new HttpSessions({ factory, maxSessions, sessionIdleMs, maxBodyBytes, callerKey, onerror });
+        : new HttpSessions({ factory, maxSessions, sessionIdleMs, maxBodyBytes, callerKey, onerror, clock });
   }
 
   readonly fetch = async (request: Request, { authInfo }: { authInfo?: AuthInfo } = {}): Promise<Response> => {

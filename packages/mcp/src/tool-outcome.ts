@@ -17,7 +17,9 @@ export const MASKED_MESSAGE = "The tool failed with an internal error.";
 export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Promise<Outcome> {
   try {
     const result = wrap(await handler());
-    await checkResult(result, rules);
+    checkShape(result, rules);
+    if (rules.outputSchema !== undefined && result.isError !== true)
+      await checkStructure(result, rules.outputSchema, rules);
     return { kind: result.isError === true ? "error_result" : "result", result };
   } catch (error) {
     return thrown(error, rules);
@@ -100,18 +102,23 @@ function isBlock(value: unknown): boolean {
 
 class InvalidResult extends Error {}
 
-/** The checks that the SDK makes on a direct call, made for both paths; the wording is the SDK's. */
-async function checkResult(result: JsonObject, { toolName, outputSchema }: OutcomeRules): Promise<void> {
-  if (!isPlainText(result) && !isCallToolResult(result)) {
-    throw new InvalidResult(`Tool ${toolName} returned an invalid result: it does not match CallToolResult.`);
-  }
-  if (outputSchema === undefined || result.isError === true) return;
-  if (result.structuredContent === undefined) {
+/** What the SDK checks on a direct call is checked for both paths here; the wording is the SDK's. */
+function checkShape(result: JsonObject, { toolName }: OutcomeRules): void {
+  if (isPlainText(result) || isCallToolResult(result)) return;
+  throw new InvalidResult(`Tool ${toolName} returned an invalid result: it does not match CallToolResult.`);
+}
+
+async function checkStructure(
+  { structuredContent }: JsonObject,
+  outputSchema: StandardSchemaV1,
+  { toolName }: OutcomeRules,
+): Promise<void> {
+  if (structuredContent === undefined) {
     throw new InvalidResult(
       `Output validation error: Tool ${toolName} has an output schema but no structured content was provided`,
     );
   }
-  const checked = await outputSchema["~standard"].validate(result.structuredContent);
+  const checked = await outputSchema["~standard"].validate(structuredContent);
   if (checked.issues === undefined) return;
   const why = describeIssues(checked.issues);
   throw new InvalidResult(`Output validation error: Invalid structured content for tool ${toolName}: ${why}`);

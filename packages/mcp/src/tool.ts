@@ -41,7 +41,8 @@ export class Tool {
     const { recovery, maxRunMs, ttl, pollInterval, cancelGraceMs } = this.#config;
     const definition: ToolDefinition = {
       name: this.name,
-      handler: async (args, context) => this.#run(await this.#input(args, context), context),
+      handler: (args, context) =>
+        context.input === undefined ? this.#runAnew(args, context) : this.#run(context.input, context),
     };
     if (recovery !== undefined) definition.recovery = recovery;
     if (maxRunMs !== undefined) definition.maxRunMs = maxRunMs;
@@ -73,26 +74,37 @@ export class Tool {
     return outcomeOf(() => this.#handler(input, context), this.#rules);
   }
 
-  /** The arguments as their schema made them: handed over by the call, or made again where another process took the task over. */
-  async #input(args: JsonObject, { input }: ToolContext): Promise<unknown> {
-    if (input !== undefined) return input;
+  /** Runs a task that another process took over: its arguments are made again of what the caller sent. */
+  async #runAnew(args: JsonObject, context: ToolContext): Promise<Outcome> {
     const checked = await this.check(args);
     if ("refused" in checked) throw new Error(checked.refused);
-    return checked.input;
+    return this.#run(checked.input, context);
   }
 
-  /** What the schema makes of `args`, or why it refuses them, in the SDK's words. */
-  async check(args: JsonObject): Promise<{ input: unknown } | { refused: string }> {
+  /** What the schema makes of `args`, or why it refuses them, in the SDK's words. At once where the schema can. */
+  check(args: JsonObject): Checked | Promise<Checked> {
     if (this.inputSchema === undefined) return { input: {} };
     try {
-      const checked = await this.inputSchema["~standard"].validate(args);
-      if (checked.issues === undefined || checked.issues.length === 0) {
-        return { input: (checked as StandardSchemaV1.SuccessResult<unknown>).value };
-      }
-      const why = describeIssues(checked.issues);
-      return { refused: `Input validation error: Invalid arguments for tool ${this.name}: ${why}` };
+      const checking = this.inputSchema["~standard"].validate(args);
+      if (!(checking instanceof Promise)) return this.#checked(checking);
+      return checking.then((checked) => this.#checked(checked), refusedBy);
     } catch (error) {
-      return { refused: error instanceof Error ? error.message : String(error) };
+      return refusedBy(error);
     }
   }
+
+  #checked(checked: StandardSchemaV1.Result<unknown>): Checked {
+    if (checked.issues === undefined || checked.issues.length === 0) {
+      return { input: (checked as StandardSchemaV1.SuccessResult<unknown>).value };
+    }
+    const why = describeIssues(checked.issues);
+    return { refused: `Input validation error: Invalid arguments for tool ${this.name}: ${why}` };
+  }
+}
+
+/** What an input schema came to. */
+export type Checked = { input: unknown } | { refused: string };
+
+function refusedBy(error: unknown): Checked {
+  return { refused: error instanceof Error ? error.message : String(error) };
 }

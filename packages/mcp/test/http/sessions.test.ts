@@ -1,3 +1,4 @@
+import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { eventually, gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
@@ -114,24 +115,25 @@ describe("a session", () => {
     expect((await b.request("tasks/list")).result).toEqual({ tasks: [] });
   });
 
-  it("idle for its time is ended; one with an open stream is not", async () => {
-    const { serving: served } = await serving(() => {}, { auth: "none", sessionIdleMs: 40 });
-    const [idle, streaming] = [await session(served.url), await session(served.url)];
+  it("idle for its time is ended; one in use, or with an open stream, is not", async () => {
+    const clock = new FakeClock();
+    const { serving: served } = await serving(() => {}, { auth: "none", sessionIdleMs: 60_000, clock });
+    const [idle, used, streaming] = [await session(served.url), await session(served.url), await session(served.url)];
     const stream = await streaming.listen();
-    await eventually(async () => (await idleStatus(idle)) === 404);
+    for (let i = 0; i < 4; i += 1) {
+      await clock.advance(30_000);
+      expect((await used.request("ping")).result).toEqual({});
+    }
+    expect((await idle.post("ping", {})).status).toBe(404);
     expect((await streaming.request("ping")).result).toEqual({});
     stream.close();
-
-    async function idleStatus(client: HttpClient): Promise<number> {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      return (await client.post("ping", {})).status;
-    }
   });
 
   it("over the limit takes the place of the one idle for longest; when all are in use the newcomer is told to wait", async () => {
-    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 2 });
+    const clock = new FakeClock();
+    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 2, clock });
     const [first, second] = [await session(served.url), await session(served.url)];
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(1000);
     await first.request("ping");
     const third = await session(served.url);
     expect((await second.post("ping", {})).status).toBe(404);

@@ -1,0 +1,81 @@
+/** What becomes of one `tools/call`, decided from its params as they came in: it runs, it becomes a task, or it is refused. */
+import type { JsonObject } from "@claimcheck/core";
+import type { TaskIntent } from "./connection.js";
+import {
+  type Call,
+  DATALAYER_EXTENSION,
+  type Decision,
+  type Dialect,
+  type Fault,
+  IDEMPOTENCY_META,
+  readTaskRequest,
+  type TaskSupport,
+} from "./dialects/dialect.js";
+import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
+import { asObject, type Declaration } from "./request.js";
+
+/** What a request declared, and the dialect that it is served in; `null` when tasks were not negotiated. */
+export interface Spoken {
+  declaration: Declaration;
+  dialect: Dialect | null;
+}
+
+/** The tool that is called, as far as tasks are concerned. */
+export interface Callee {
+  name: string;
+  taskSupport: TaskSupport;
+}
+
+/** `run` is the SDK's; `task` carries what the caller asked for. */
+export type Incoming = { kind: "run" } | { kind: "task"; intent: TaskIntent } | { kind: "refuse"; fault: Fault };
+
+const RUN: Incoming = { kind: "run" };
+
+/** @param revisionHasTasks whether the connection's protocol revision knows tasks; asked for only where it matters */
+export function decideIncoming(
+  params: JsonObject,
+  callee: Callee,
+  { dialect, declaration }: Spoken,
+  revisionHasTasks: () => boolean,
+): Incoming {
+  if (dialect === null) return withoutTask(decideUndeclared(callOf(callee, false, false)));
+  if (!dialect.asksByRequest) {
+    return incoming(dialect.decide(callOf(callee, true, false)), params, dialect, declaration, undefined);
+  }
+  // Who declares our extension asks for what it has, whatever the revision.
+  if (dialect.name !== DATALAYER_EXTENSION && !revisionHasTasks()) {
+    return withoutTask(dialect.decide(callOf(callee, false, false)));
+  }
+  const request = readTaskRequest(params.task);
+  if ("fault" in request) return { kind: "refuse", fault: request.fault };
+  const ttl = request.asked ? request.ttl : undefined;
+  return incoming(dialect.decide(callOf(callee, true, request.asked)), params, dialect, declaration, ttl);
+}
+
+function callOf({ name, taskSupport }: Callee, negotiated: boolean, asked: boolean): Call {
+  return { toolName: name, taskSupport, negotiated, asked };
+}
+
+function withoutTask(decision: Decision): Incoming {
+  return decision.kind === "refuse" ? decision : RUN;
+}
+
+function incoming(
+  decision: Decision,
+  params: JsonObject,
+  dialect: Dialect,
+  { era }: Declaration,
+  ttl: number | null | undefined,
+): Incoming {
+  if (decision.kind !== "task") return withoutTask(decision);
+  const intent: TaskIntent = { dialect, era, arguments: asObject(params.arguments) ?? {}, ttl };
+  const meta = asObject(params._meta);
+  if (meta !== undefined) readMeta(meta, intent);
+  return { kind: "task", intent };
+}
+
+function readMeta(meta: JsonObject, intent: TaskIntent): void {
+  if (Object.hasOwn(meta, IDEMPOTENCY_META)) intent.idempotencyKey = meta[IDEMPOTENCY_META];
+  const { progressToken } = meta;
+  if (typeof progressToken === "string" || typeof progressToken === "number") intent.progressToken = progressToken;
+}
