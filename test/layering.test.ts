@@ -8,6 +8,7 @@ import {
   undeclaredDependencies,
   unusedDependencies,
   upwardImports,
+  upwardTestImports,
 } from "./layering/rules.js";
 import { readPackages, type SourceFile, type WorkspacePackage } from "./layering/workspace.js";
 
@@ -39,6 +40,10 @@ describe("packages", () => {
 
   test("imports point down the table only", () => {
     expect(upwardImports(packages, MAY_IMPORT)).toEqual([]);
+  });
+
+  test("tests import nothing from above either", () => {
+    expect(upwardTestImports(packages, MAY_IMPORT)).toEqual([]);
   });
 
   test("no relative import leaves its package", () => {
@@ -75,6 +80,7 @@ describe("packages", () => {
 describe("the check itself", () => {
   test("it has read a plausible number of files and imports", () => {
     expect(sources.length).toBeGreaterThan(40);
+    expect(packages.flatMap((each) => each.tests).length).toBeGreaterThan(40);
     expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(150);
     expect(sources.find((file) => file.path.endsWith("core/src/index.ts"))?.imports.length).toBeGreaterThan(10);
   });
@@ -119,6 +125,14 @@ describe("the check itself", () => {
     expect(upwardImports(withFile("core", text), MAY_IMPORT)).toEqual([
       expect.stringMatching(/^packages\/core\/src\/planted\.ts:1 /),
     ]);
+  });
+
+  test("it reports a test that imports from above, and not one that runs the cases of a store", () => {
+    const tests = (folder: string, text: string) =>
+      withFile(folder, text).map((each) => ({ ...each, sources: [], tests: each.sources }));
+    const planted = expect.stringMatching(/planted\.ts:1 imports @claimcheck\/mcp$/);
+    expect(upwardTestImports(tests("sqlite", 'import "@claimcheck/mcp";'), MAY_IMPORT)).toEqual([planted]);
+    expect(upwardTestImports(tests("sqlite", 'import "@claimcheck/store-contract";'), MAY_IMPORT)).toEqual([]);
   });
 
   test("it reports a relative import into another package", () => {

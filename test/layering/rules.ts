@@ -6,13 +6,28 @@ export type LayeringTable = Readonly<Record<string, readonly string[]>>;
 
 /** Imports of our own packages that the table does not allow. */
 export function upwardImports(packages: WorkspacePackage[], table: LayeringTable): string[] {
+  return forbiddenImports(packages, "sources", (from, to) => table[from]?.includes(to) === true);
+}
+
+/** The same of a package's tests, which may also import the package itself, and the cases that stores are tested with. */
+export function upwardTestImports(packages: WorkspacePackage[], table: LayeringTable): string[] {
+  const isAllowed = (from: string, to: string): boolean =>
+    to === from || to === "store-contract" || table[from]?.includes(to) === true;
+  return forbiddenImports(packages, "tests", isAllowed);
+}
+
+function forbiddenImports(
+  packages: WorkspacePackage[],
+  part: "sources" | "tests",
+  isAllowed: (from: string, to: string) => boolean,
+): string[] {
   const folderOf = new Map(packages.map((each) => [each.name, each.folder]));
   return packages.flatMap((from) =>
-    from.sources.flatMap((file) =>
+    from[part].flatMap((file) =>
       file.imports
         .filter(({ specifier }) => {
           const to = folderOf.get(packageOf(specifier));
-          return to !== undefined && !table[from.folder]?.includes(to);
+          return to !== undefined && !isAllowed(from.folder, to);
         })
         .map(({ specifier, line }) => `${file.path}:${line} imports ${specifier}`),
     ),
