@@ -43,6 +43,8 @@ export class HttpSessions {
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
   #sweeper: Timer;
+  /** Sessions on their way: they take room already. */
+  #opening = 0;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -66,26 +68,49 @@ export class HttpSessions {
   }
 
   /** Opens a session with the `initialize` request. */
-  async open({ request, authInfo, body }: SessionRequest): Promise<Response> {
+  async open(asked: SessionRequest): Promise<Response> {
     if (!this.#makeRoom()) return errorResponse(503, -32000, "Too many sessions are open; try again later.");
-    const { factory, maxBodyBytes, callerKey } = this.#options;
+    this.#opening += 1;
+    try {
+      return await this.#open(asked);
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #open(asked: SessionRequest): Promise<Response> {
+    const { request, authInfo } = asked;
+    const { factory, maxBodyBytes } = this.#options;
     const server = await factory({ era: "legacy", requestInfo: request, ...(authInfo !== undefined && { authInfo }) });
     let release = (): void => {};
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: maxBodyBytes,
       onsessioninitialized: (id) => {
-        const close = (): Promise<void> => server.close();
-        const session = { transport, callerKey: callerKey(authInfo), open: 0, lastUsedAt: this.#clock.now(), close };
-        this.#sessions.set(id, session);
-        release = this.#hold(session);
+        release = this.#add(id, transport, authInfo, () => server.close());
       },
     });
-    await server.connect(transport);
-    this.#forgetOnClose(transport);
-    const response = await this.#exchange(transport, { request, authInfo, body }, () => release());
-    if (transport.sessionId === undefined) await server.close();
-    return response;
+    try {
+      await server.connect(transport);
+      this.#forgetOnClose(transport);
+      return await this.#exchange(transport, asked, () => release());
+    } finally {
+      // Whatever went wrong: nobody else knows of the server.
+      if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) await server.close();
+    }
+  }
+
+  /** @returns what releases the request that opened it */
+  #add(
+    id: string,
+    transport: WebStandardStreamableHTTPServerTransport,
+    authInfo: AuthInfo | undefined,
+    close: () => Promise<void>,
+  ): () => void {
+    const callerKey = this.#options.callerKey(authInfo);
+    const session = { transport, callerKey, open: 0, lastUsedAt: this.#clock.now(), close };
+    this.#sessions.set(id, session);
+    return this.#hold(session);
   }
 
   async close(): Promise<void> {
@@ -131,16 +156,23 @@ export class HttpSessions {
     };
   }
 
-  /** Ends the session that has been idle for longest when there are too many; `false` when all are in use. */
+  /**
+   * Ends an idle session when there are too many; `false` when all are in use. Whoever has most of them makes room, with the
+   * one idle for longest: nobody can drive the others out by opening many.
+   */
   #makeRoom(): boolean {
-    if (this.#sessions.size < this.#options.maxSessions) return true;
+    const { maxSessions, onerror } = this.#options;
+    if (this.#sessions.size + this.#opening < maxSessions) return true;
+    const held = new Map<string, number>();
+    for (const { callerKey } of this.#sessions.values()) held.set(callerKey, (held.get(callerKey) ?? 0) + 1);
+    const heldBy = ({ callerKey }: Session): number => held.get(callerKey) ?? 0;
     const idle = [...this.#sessions.values()].filter(({ open }) => open === 0);
-    const oldest = idle.reduce<Session | undefined>(
-      (oldest, session) => (oldest === undefined || session.lastUsedAt < oldest.lastUsedAt ? session : oldest),
-      undefined,
-    );
-    if (oldest !== undefined) this.#end(oldest);
-    return oldest !== undefined;
+    const [given] = idle.sort((a, b) => heldBy(b) - heldBy(a) || a.lastUsedAt - b.lastUsedAt);
+    if (given === undefined) return false;
+    const idleMs = this.#clock.now() - given.lastUsedAt;
+    onerror(new Error(`Ended a session that was idle for ${idleMs} ms to make room: ${maxSessions} may be open.`));
+    this.#end(given);
+    return true;
   }
 
   /** One timer for all sessions; half the idle time late is early enough. */

@@ -25,6 +25,7 @@ import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
 import { principalKey } from "./owner.js";
 import type { Tasks } from "./tasks.js";
+import { withoutPayload } from "./without-payload.js";
 
 export interface ServeHttpOptions extends GuardOptions {
   /** Who may come in. There is no default: serving everybody must be asked for. */
@@ -45,6 +46,7 @@ export interface ServeHttpOptions extends GuardOptions {
   maxBodyBytes?: number;
   /** Default: the host's. */
   clock?: Clock;
+  /** Told of what goes wrong beside the protocol. Never of what a message says. */
   onerror?: (error: Error) => void;
 }
 
@@ -64,9 +66,10 @@ export interface HttpServing {
 export async function serveHttp(
   tasks: Tasks,
   factory: McpServerFactory,
-  options: ServeHttpOptions,
+  given: ServeHttpOptions,
 ): Promise<HttpServing> {
-  const gateAt = prepareAuth(options.auth);
+  const gateAt = prepareAuth(given.auth);
+  const options = { ...given, onerror: (error: Error): void => given.onerror?.(withoutPayload(error)) };
   const host = options.host ?? "127.0.0.1";
   const hostName = isIPv6(host) ? `[${host}]` : host;
   await tasks.open();

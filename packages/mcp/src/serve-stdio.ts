@@ -3,13 +3,14 @@ import { type Readable, Writable } from "node:stream";
 import type { McpServerFactory } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
 import type { Tasks } from "./tasks.js";
+import { withoutPayload } from "./without-payload.js";
 
 export interface ServeStdioOptions {
   /** Default: the process's own. */
   stdin?: Readable;
   /** Default: the process's own, given to the protocol alone: whatever else the process prints goes to stderr. */
   stdout?: Writable;
-  /** Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. */
+  /** Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. Never of what they say. */
   onerror?: (error: Error) => void;
 }
 
@@ -29,7 +30,8 @@ export async function serveStdio(
   await tasks.open();
   const claimed = options.stdout === undefined ? claimStdout() : undefined;
   const transport = new StdioServerTransport(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
-  const handle = serveOnSdk(factory, { transport, onerror: options.onerror ?? (() => {}) });
+  const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
+  const handle = serveOnSdk(factory, { transport, onerror });
   const closed = new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {

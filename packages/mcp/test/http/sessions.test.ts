@@ -1,8 +1,10 @@
 import { FakeClock } from "@claimcheck/core/testing";
-import { describe, expect, it } from "vitest";
+import { McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { HttpSessions, type SessionsOptions } from "../../src/http-sessions.js";
 import { eventually, gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
-import { HttpClient, messagesOf, raw, replyOf, serving } from "./http-client.js";
+import { ACCEPT, HttpClient, messagesOf, raw, replyOf, serving } from "./http-client.js";
 
 const SINGLE_USER = { ownership: "single-user" } as const;
 
@@ -129,22 +131,120 @@ describe("a session", () => {
     stream.close();
   });
 
-  it("over the limit takes the place of the one idle for longest; when all are in use the newcomer is told to wait", async () => {
+  it("over the limit takes the place of the one idle for longest, which is said", async () => {
     const clock = new FakeClock();
-    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 2, clock });
+    const { serving: served, errors } = await serving(() => {}, { auth: "none", maxSessions: 2, clock });
     const [first, second] = [await session(served.url), await session(served.url)];
     await clock.advance(1000);
     await first.request("ping");
-    const third = await session(served.url);
+    await session(served.url);
     expect((await second.post("ping", {})).status).toBe(404);
-    const streams = [await first.listen(), await third.listen()];
-    const refused = await new HttpClient(served.url).post("initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "x", version: "0" },
+    expect((await first.post("ping", {})).status).toBe(200);
+    expect(errors.map(({ message }) => message)).toEqual([
+      "Ended a session that was idle for 1000 ms to make room: 2 may be open.",
+    ]);
+  });
+
+  it("over the limit is told to wait when all are in use", async () => {
+    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 1 });
+    const stream = await (await session(served.url)).listen();
+    expect((await initialize(served.url)).status).toBe(503);
+    stream.close();
+  });
+
+  it("of somebody with few is not given up for somebody with many", async () => {
+    const verifyToken = async (token: string) => ({ token, clientId: token, scopes: [] });
+    const { serving: served } = await serving(() => {}, { auth: { verifyToken }, maxSessions: 3 });
+    const ann = await session(served.url, { authorization: "Bearer ann" });
+    for (let i = 0; i < 10; i += 1) await session(served.url, { authorization: "Bearer mallory" });
+    expect((await ann.request("ping")).result).toEqual({});
+  });
+
+  it("takes its room from the moment it is asked for: many at once are no more than may be", async () => {
+    const { serving: served } = await serving(() => {}, { auth: "none", maxSessions: 3 });
+    const opened = await Promise.all(Array.from({ length: 12 }, () => initialize(served.url)));
+    const ids = opened.map(({ headers }) => headers.get("mcp-session-id")).filter((id) => id !== null);
+    const alive = await Promise.all(
+      ids.map(async (id) => (await new HttpClient(served.url, { "mcp-session-id": id }).post("ping", {})).status),
+    );
+    expect(alive.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
+  });
+});
+
+function initialize(url: string, params: object = { protocolVersion: "2025-11-25" }): Promise<Response> {
+  return new HttpClient(url).post("initialize", {
+    capabilities: {},
+    clientInfo: { name: "x", version: "0" },
+    ...params,
+  });
+}
+
+describe("nothing is left of sessions", () => {
+  function sessions(options: Partial<SessionsOptions> = {}) {
+    const clock = new FakeClock();
+    const servers = { made: 0, closed: 0 };
+    const factory = () => {
+      const mcp = new McpServer({ name: "test", version: "0" });
+      servers.made += 1;
+      mcp.server.onclose = () => {
+        servers.closed += 1;
+      };
+      return mcp;
+    };
+    const held = new HttpSessions({
+      factory,
+      maxSessions: 10_000,
+      sessionIdleMs: 60_000,
+      maxBodyBytes: 1000,
+      callerKey: () => "",
+      onerror: () => {},
+      clock,
+      ...options,
     });
-    expect(refused.status).toBe(503);
-    for (const stream of streams) stream.close();
+    onTestFinished(() => held.close());
+    const request = (method: string, headers: Record<string, string> = {}) =>
+      new Request("http://localhost/mcp", { method, headers: { ...ACCEPT, ...headers } });
+    const open = async (params: unknown = HELLO) => {
+      const body = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+      const response = await held.open({ request: request("POST"), authInfo: undefined, body });
+      await response.text();
+      return response.headers.get("mcp-session-id");
+    };
+    const end = (id: string) =>
+      held.serve(id, {
+        request: request("DELETE", { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" }),
+        authInfo: undefined,
+        body: undefined,
+      });
+    return { held, servers, open, end, clock };
+  }
+
+  const HELLO = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "0" } };
+
+  it("that ended with DELETE, or whose client has vanished", async () => {
+    const { held, servers, open, end, clock } = sessions();
+    for (let i = 0; i < 300; i += 1) {
+      const id = await open();
+      if (i % 2 === 0 && id !== null) expect((await end(id)).status).toBe(200);
+    }
+    expect(held.size).toBe(150);
+    await clock.advance(120_000);
+    expect(held.size).toBe(0);
+    await eventually(() => servers.closed === servers.made);
+  });
+
+  it("whose initialize was refused, or whose server could not be had", async () => {
+    const { held, servers, open } = sessions();
+    for (let i = 0; i < 50; i += 1) await open({ protocolVersion: 7 });
+    const failing = sessions({
+      factory: () => {
+        throw new Error("no server");
+      },
+    });
+    await expect(failing.open()).rejects.toThrow("no server");
+    expect(failing.held.size).toBe(0);
+    await held.close();
+    expect([held.size, servers.closed]).toEqual([0, servers.made]);
   });
 });
 

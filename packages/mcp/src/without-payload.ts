@@ -1,0 +1,12 @@
+/**
+ * What the SDK reports beside the protocol, without the messages that it quotes: parsers say what they stumbled over, and
+ * what cannot be placed is written out whole. It is meant for logs, where payloads have no business.
+ */
+export function withoutPayload(error: Error): Error {
+  if (error instanceof SyntaxError || error.name === "ZodError")
+    return new Error("What came in was no JSON-RPC message, and was dropped.");
+  const [, what] = QUOTING.exec(error.message) ?? [];
+  return what === undefined ? error : new Error(`${what}.`);
+}
+
+const QUOTING = /^(Unknown message type|Received a (?:response|progress notification) for an unknown [a-zA-Z ]+): /;

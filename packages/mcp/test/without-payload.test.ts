@@ -1,0 +1,25 @@
+import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { expect, it } from "vitest";
+import { withoutPayload } from "../src/without-payload.js";
+
+it("what the SDK says of messages that it cannot place does not quote them", async () => {
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const server = new McpServer({ name: "test", version: "0" });
+  const said: Error[] = [];
+  server.server.onerror = (error) => void said.push(error);
+  await server.connect(serverSide);
+  const progress = { progressToken: 9, progress: 1, message: "planted" };
+  await clientSide.send({ jsonrpc: "2.0", id: 9, result: { x: "planted" } });
+  await clientSide.send({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
+  await clientSide.send({ planted: true } as never);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(said).toHaveLength(3);
+  for (const error of said) expect(error.message).toContain("planted");
+  for (const error of said) expect(`${withoutPayload(error).stack}`).not.toContain("planted");
+  await server.close();
+});
+
+it("what else it says is left as it is", () => {
+  const error = new Error("EPIPE: the pipe is broken");
+  expect(withoutPayload(error)).toBe(error);
+});
