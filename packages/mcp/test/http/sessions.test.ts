@@ -1,3 +1,4 @@
+import { MemoryStore, type TaskRecord } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -264,6 +265,31 @@ it("a direct call that its caller cancels is not answered, and its stream ends",
   expect((await fetch(served.url, { method: "POST", headers: client.headers, body })).status).toBe(202);
   expect(await response.text()).toBe("");
 });
+
+it.each([true, false])(
+  "cancelling the request that creates a task changes nothing: its stream brings the claim check (fast path: %s)",
+  async (fastPath) => {
+    const creating = gate();
+    class SlowStore extends MemoryStore {
+      override async create(record: TaskRecord): Promise<TaskRecord> {
+        await creating.promise;
+        return super.create(record);
+      }
+    }
+    const { serving: served } = await serving(
+      (tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"),
+      { auth: "none" },
+      { store: new SlowStore(), fastPath },
+    );
+    const client = await session(served.url);
+    const response = await client.post("tools/call", { name: "dig", task: {} }, { id: "mine" });
+    const params = { requestId: "mine" };
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+    await fetch(served.url, { method: "POST", headers: client.headers, body });
+    creating.open();
+    expect((await replyOf(response)).result).toMatchObject({ task: { status: "working" } });
+  },
+);
 
 describe("a caller that hangs up", () => {
   it("stops its direct call", async () => {

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { createTasks } from "../../src/index.js";
 import { connectInMemory } from "./raw-client.js";
+import { defaults } from "./servers.js";
 
 it("one handler serves a direct call and a task", async () => {
-  const tasks = createTasks();
+  const tasks = createTasks(defaults);
   const client = await connectInMemory(tasks, (server) => {
     tasks.registerTool(server, "greet", { execution: { taskSupport: "optional" } }, (_args, ctx) =>
       ctx.task === null ? "directly" : "in a task",

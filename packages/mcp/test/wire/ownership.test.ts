@@ -3,11 +3,11 @@ import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { createTasks, type TasksOptions } from "../../src/index.js";
 import { gate, RawClient } from "./raw-client.js";
-import { OPTIONAL, scene, silent } from "./servers.js";
+import { defaults, OPTIONAL, scene, silent } from "./servers.js";
 
 /** Clients whose requests carry what a token proved. */
 function authenticated(options: TasksOptions = {}) {
-  const tasks = createTasks({ logger: silent, ...options });
+  const tasks = createTasks({ logger: silent, ...defaults, ...options });
   onTestFinished(() => tasks.close());
   return async (claims: Record<string, unknown> | undefined, clientId = "client") => {
     await tasks.open();

@@ -72,6 +72,30 @@ describe("2025-11-25", () => {
     await eventually(() => tasks.runtime.gauges.watchedTasks === 0);
   });
 
+  it("a place that a waiter leaves, by hanging up or by cancelling its request, is free for the next", async () => {
+    const running = gate<string>();
+    const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => running.promise), {
+      ownership: "single-user",
+      limits: { waitersPerOwner: 1 },
+    });
+    const [hangsUp, cancels, last] = [await connect(), await connect(), await connect()];
+    const { taskId } = await last.callTask("dig");
+    void hangsUp.request("tasks/result", { taskId });
+    await hangsUp.request("ping");
+    expect((await last.request("tasks/result", { taskId })).error?.code).toBe(-32005);
+    await hangsUp.close();
+    void cancels.request("tasks/result", { taskId }, "waiting");
+    await cancels.request("ping");
+    expect((await last.request("tasks/result", { taskId })).error?.code).toBe(-32005);
+    await cancels.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "waiting" } });
+    await cancels.request("ping");
+    const result = last.request("tasks/result", { taskId });
+    await last.request("ping");
+    running.open("dug");
+    expect((await result).result).toMatchObject({ content: [{ text: "dug" }] });
+    expect(cancels.log.filter((reply) => "id" in reply && reply.id === "waiting")).toEqual([]);
+  });
+
   it("an isError result is a failed task whose result is served whole, its text in the status message", async () => {
     const error = { ...RICH, content: [{ type: "text", text: "spade broke" }, ...RICH.content], isError: true };
     const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => error));
