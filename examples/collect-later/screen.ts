@@ -46,14 +46,10 @@ export function wrong(line: string): void {
 }
 
 const BAR_WIDTH = 32;
-/** Between two lines that say nothing of steps. */
-const QUIET_MS = 5_000;
-
 /** Shows how far something has come. On a terminal one line is drawn over; elsewhere each new step is a line. */
 export class ProgressBar {
   readonly #total: number;
-  #shown = -1;
-  #quietUntil = 0;
+  #shown = "";
 
   constructor(total: number) {
     this.#total = total;
@@ -65,20 +61,19 @@ export class ProgressBar {
   }
 
   #print(current: number, note: string): void {
-    // Before the first step, what is being prepared is the news; an installer has hundreds of those.
-    const isNews = current === 0 ? performance.now() > this.#quietUntil : current !== this.#shown;
-    if (!isNews) return;
-    fact("progress", `${current}/${this.#total}  ${note.trim()}`);
-    this.#shown = current;
-    this.#quietUntil = performance.now() + QUIET_MS;
+    // Before the first step, what is being prepared is the news.
+    const news = current === 0 ? note : `${current}`;
+    if (news === this.#shown) return;
+    fact("progress", `${current}/${this.#total}  ${note}`);
+    this.#shown = news;
   }
 
   #draw(current: number, note: string): void {
     const filled = Math.round((current / this.#total) * BAR_WIDTH);
     const bar = styled("green", "━".repeat(filled)) + styled("dim", "━".repeat(BAR_WIDTH - filled));
     const count = `${current}/${this.#total}`;
-    // A line that wraps cannot be drawn over.
-    const room = Math.max(0, (out.columns ?? 80) - BAR_WIDTH - count.length - 10);
+    // A line that wraps cannot be drawn over. A terminal that does not know its width says 0.
+    const room = Math.max(0, (out.columns || 80) - BAR_WIDTH - count.length - 10);
     const short = note.length > room ? `${note.slice(0, Math.max(0, room - 1))}…` : note;
     out.write(`\r\u001b[2K     ${bar}  ${count}  ${styled("dim", short)}`);
   }

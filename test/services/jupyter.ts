@@ -58,10 +58,8 @@ export async function ensureTestPython(): Promise<string> {
   });
 }
 
-/** Without pip's line for each of some seventy packages. */
 function reportStep(line: string): void {
-  if (/^(\s|Collecting|Requirement|Looking)/.test(line)) return;
-  process.stderr.write(`jupyter for the tests: ${line.slice(0, 200)}\n`);
+  process.stderr.write(`jupyter for the tests: ${line}\n`);
 }
 
 /** A server that one test has for itself: to kill it, or to run it with other settings. */

@@ -18,7 +18,7 @@ export interface EnvironmentOptions {
   requirements: readonly string[];
   /** The Python to build it with. Default: `python3`, then `python`. */
   basePython?: string;
-  /** Told what happens, line by line. Default: nobody. */
+  /** Told each step, in a line that can stand for as long as the step takes. Default: nobody. */
   onProgress?: (line: string) => void;
 }
 
@@ -70,8 +70,9 @@ async function build(options: EnvironmentOptions, progress: (line: string) => vo
   await rm(options.dir, { recursive: true, force: true });
   await mkdir(options.dir, { recursive: true });
   await createVenv(base, options.dir);
-  progress(`installing ${options.requirements.join(", ")}`);
-  await installRequirements(options, progress);
+  // Not pip's own lines: there are hundreds, and what is told here becomes the message of a task that somebody reads.
+  progress(`installing ${options.requirements.join(", ")} with pip; it is needed once and takes a minute or more`);
+  await installRequirements(options);
   await writeFile(markerOf(options.dir), markerContent(options));
 }
 
@@ -100,10 +101,10 @@ async function createVenv(base: string, dir: string): Promise<void> {
   );
 }
 
-async function installRequirements(options: EnvironmentOptions, onLine: (line: string) => void): Promise<void> {
+async function installRequirements(options: EnvironmentOptions): Promise<void> {
   const pip = [environmentPython(options.dir), "-m", "pip", "--disable-pip-version-check", "--no-input", "install"];
   const command = [...pip, "--progress-bar", "off", ...options.requirements];
-  const result = await runCommand(command, { timeoutMs: INSTALL_TIMEOUT_MS, onLine });
+  const result = await runCommand(command, { timeoutMs: INSTALL_TIMEOUT_MS });
   if (result.exitCode === 0) return;
   throw installError(
     `pip could not install ${options.requirements.join(", ")}`,

@@ -14,8 +14,6 @@ export interface CommandOptions {
   timeoutMs: number;
   /** Default: this process's. */
   env?: NodeJS.ProcessEnv;
-  /** Called with each whole line of output. */
-  onLine?: (line: string) => void;
 }
 
 /** Enough for pip's explanation of a failure, without holding a whole build log. */
@@ -24,11 +22,9 @@ const KEPT_CHARACTERS = 8_000;
 /** Runs a command without a shell and without stdin; never throws. */
 export function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const [program = "", ...args] = command;
-  const lines = lineSplitter(options.onLine ?? (() => {}));
   let output = "";
   const keep = (text: string): void => {
     output = (output + text).slice(-KEPT_CHARACTERS);
-    lines.push(text);
   };
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -39,23 +35,6 @@ export function runCommand(command: readonly string[], options: CommandOptions):
     child.stdout.setEncoding("utf8").on("data", keep);
     child.stderr.setEncoding("utf8").on("data", keep);
     child.on("error", (error) => resolve({ exitCode: null, output: error.message }));
-    child.on("close", (exitCode) => {
-      lines.end();
-      resolve({ exitCode, output: output.trim() });
-    });
+    child.on("close", (exitCode) => resolve({ exitCode, output: output.trim() }));
   });
-}
-
-function lineSplitter(onLine: (line: string) => void): { push(text: string): void; end(): void } {
-  let rest = "";
-  return {
-    push(text) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) onLine(line);
-    },
-    end() {
-      if (rest !== "") onLine(rest);
-    },
-  };
 }

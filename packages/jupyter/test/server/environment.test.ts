@@ -35,3 +35,22 @@ test("a failed step is reported with its command and its last words", async () =
     message: expect.stringMatching(/-m venv .*exit code 1.*no module named venv/s),
   });
 });
+
+test("an installation is told in steps, without the lines that pip prints for each package", async () => {
+  const fake = join(dir, "python");
+  await writeFile(fake, FAKE_PYTHON, { mode: 0o755 });
+  const steps: string[] = [];
+  const onProgress = (line: string) => void steps.push(line);
+  await ensureEnvironment({ dir: join(dir, "env"), requirements: ["x==1"], basePython: fake, onProgress });
+  expect(steps).toEqual([
+    `creating a Python environment in ${join(dir, "env")}`,
+    expect.stringMatching(/^installing x==1 with pip/),
+  ]);
+});
+
+/** `python -m venv DIR` makes a copy of itself, and its pip prints as the real one does. */
+const FAKE_PYTHON = `#!/bin/sh
+[ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python"
+[ "$2" = pip ] && printf 'Collecting x\\n  Downloading x.whl\\nSuccessfully installed x\\n'
+exit 0
+`;
