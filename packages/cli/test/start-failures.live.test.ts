@@ -70,6 +70,7 @@ test.each(["postgres", "redis"])("a %s server that is not there, without its pas
   expect(code).toBe(3);
   expect(stderr).toContain("127.0.0.1:1");
   expect(stderr).not.toContain("s3cret");
+  expect(stderr).not.toContain("held open");
 });
 
 test("a state folder that cannot be made", async () => {

@@ -31,6 +31,9 @@ export interface ConnectionSettings {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
+/** How long the other end may take to agree to a close; the client waits it out, and its process with it, where none answers. */
+const CLOSE_MS = 200;
+
 /** How long an unused connection may be silent before the operating system asks whether the other end is there. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
@@ -47,6 +50,7 @@ export function createClient(settings: ConnectionSettings): RedisClient {
     // A connection that leaves commands unanswered is made anew: only sending on would ever find out that it is dead.
     socketTimeout: settings.commandTimeoutMs,
     keepAlive: KEEP_ALIVE_AFTER_MS,
+    disconnectTimeout: CLOSE_MS,
     // Rejects what is under way as soon as the connection closes; without the two, such commands stay open for ever.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: true,
