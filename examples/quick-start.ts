@@ -15,7 +15,7 @@ function createServer(): McpServer {
   tasks.registerTool(server, "build_report", config, async ({ year }, ctx) => {
     for (let month = 1; month <= 12; month++) {
       await setTimeout(500, undefined, { signal: ctx.signal }); // stands for the work
-      ctx.task?.sendProgress(month, { total: 12, message: `month ${month} of ${year}` });
+      ctx.sendProgress(month, { total: 12, message: `month ${month} of ${year}` });
     }
     return `The report of ${year} is ready.`;
   });
