@@ -7,10 +7,11 @@ import { summarize, type TaskChanges, type TaskRecord, type TaskSummary } from "
 /** What may be large: listings and changes of status neither read nor write it. */
 export type Payload = "arguments" | "outcome" | "partialOutput" | "checkpoint";
 
+/** The order never changes: it is part of a store's format where payloads are kept by their place here. */
 export const PAYLOADS: readonly Payload[] = ["arguments", "outcome", "partialOutput", "checkpoint"];
 
 /** JSON text by payload; `null` for one that is not there. */
-type PayloadTexts = { [payload in Payload]?: string | null };
+export type PayloadTexts = { [payload in Payload]?: string | null };
 
 /** The head, and payloads. */
 export interface RecordTexts extends PayloadTexts {
@@ -28,7 +29,7 @@ export function changedTextsOf(record: TaskRecord, changes: TaskChanges): Record
 }
 
 /** The texts of those payloads that `value` has as members; a member that is `undefined` gives `null`. */
-function payloadTextsOf(value: TaskRecord | TaskChanges): PayloadTexts {
+export function payloadTextsOf(value: TaskRecord | TaskChanges): PayloadTexts {
   const texts: PayloadTexts = {};
   for (const payload of PAYLOADS) {
     if (!(payload in value)) continue;
@@ -38,6 +39,7 @@ function payloadTextsOf(value: TaskRecord | TaskChanges): PayloadTexts {
   return texts;
 }
 
+/** What a listing shows, of a head. */
 export function summaryOf(head: string): TaskSummary {
   return JSON.parse(head) as TaskSummary;
 }

@@ -1,10 +1,18 @@
 import { resolve } from "node:path";
 import type { Clock, ListQuery, StoreSignals, TaskChanges, TaskPage, TaskRecord, TaskStore } from "@claimcheck/core";
-import { encodeCursor, systemClock, TaskError, type TaskSummary } from "@claimcheck/core";
+import {
+  encodeCursor,
+  payloadTextsOf,
+  recordOf,
+  recordTextsOf,
+  summaryOf,
+  systemClock,
+  TaskError,
+} from "@claimcheck/core";
+import { searchable } from "./columns.js";
 import { loadDriver } from "./driver.js";
 import { FileSignals } from "./file-signals.js";
 import { closeDatabase, openDatabase } from "./open-database.js";
-import { payloadTextsOf, recordOf, searchable, textsOf } from "./record-text.js";
 import { retryWhileBusy } from "./retry.js";
 import { prepareStatements, type Statements } from "./statements.js";
 import { changeRow, insertOrFind, listRows, type Row, removeSlice } from "./task-rows.js";
@@ -73,7 +81,7 @@ export class SqliteStore implements TaskStore {
 
   async create(record: TaskRecord): Promise<TaskRecord> {
     const { statements, writes } = this.#opened();
-    const texts = textsOf(record);
+    const texts = recordTextsOf(record);
     const row = await writes.add(() => insertOrFind(statements, record, texts, this.#clock.now()));
     if (row === undefined) throw new Error(`The task id ${record.taskId} is taken.`);
     return recordOf(row);
@@ -96,7 +104,7 @@ export class SqliteStore implements TaskStore {
       throw new RangeError(`The limit of a listing is a whole number of at least 1, not ${query.limit}.`);
     }
     const rows = await retryWhileBusy(() => listRows(statements, query, this.#clock.now()), this.#busyTimeoutMs);
-    const tasks = rows.slice(0, query.limit).map(({ head }) => JSON.parse(head) as TaskSummary);
+    const tasks = rows.slice(0, query.limit).map(({ head }) => summaryOf(head));
     const last = tasks.at(-1);
     return last === undefined || rows.length <= query.limit ? { tasks } : { tasks, nextCursor: encodeCursor(last) };
   }

@@ -1,7 +1,16 @@
 /** What a store does to the rows of a file. Every function that writes runs inside a transaction. */
-import type { ListQuery, TaskChanges, TaskRecord, TaskSummary } from "@claimcheck/core";
-import { decodeCursor, expiresAt } from "@claimcheck/core";
-import { changedHead, PAYLOADS, type PayloadTexts, placementOf, type RecordTexts, searchable } from "./record-text.js";
+import {
+  decodeCursor,
+  expiresAt,
+  type ListQuery,
+  PAYLOADS,
+  type PayloadTexts,
+  type RecordTexts,
+  summaryOf,
+  type TaskChanges,
+  type TaskRecord,
+} from "@claimcheck/core";
+import { changedHead, placementOf, searchable } from "./columns.js";
 import type { Statements } from "./statements.js";
 
 /** A record as `byId` and `byKey` read it. */
@@ -63,7 +72,7 @@ export function changeRow(
   changes: TaskChanges,
   payloads: PayloadTexts,
 ): RecordTexts | "conflict" {
-  const head = JSON.parse(before.head) as TaskSummary;
+  const head = summaryOf(before.head);
   if (head.version !== expectedVersion) return "conflict";
   const next = changedHead(head, changes);
   const after: RecordTexts = { ...before, ...payloads, head: JSON.stringify(next) };
