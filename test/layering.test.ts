@@ -1,4 +1,5 @@
 /** Holds the house's plan (docs/architecture.md, "Packages") against the imports that are really there. */
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { hasWildcardExport, importsOf } from "./layering/imports.js";
 import {
@@ -30,6 +31,12 @@ const MAY_IMPORT: LayeringTable = {
 describe("packages", () => {
   test("the table names exactly the packages that exist", () => {
     expect(packages.map((each) => each.folder)).toEqual(Object.keys(MAY_IMPORT).sort());
+  });
+
+  test("docs/architecture.md has a row for each", () => {
+    const text = readFileSync(new URL("../docs/architecture.md", import.meta.url), "utf8");
+    const rows = new Set([...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name));
+    expect(packages.filter(({ name }) => !rows.has(name)).map(({ name }) => name)).toEqual([]);
   });
 
   test("the command is published as claimcheck, the rest in the scope", () => {
