@@ -1,6 +1,6 @@
 /**
  * What makes two calls the same call: SHA-256 over the RFC 8785 canonical JSON of tool name and arguments, so the
- * order in which arguments are written does not matter. The retry key and the ttl are not part of the call.
+ * order in which arguments are written does not matter. The idempotency key and the ttl are no part of it.
  */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
@@ -10,7 +10,7 @@ import type { JsonObject } from "./json.js";
 /** Deeper arguments are refused: canonicalisation recurses, and a stack overflow would be a crash. */
 const MAX_DEPTH = 200;
 
-/** The longest retry key, in UTF-16 units. */
+/** The longest idempotency key, in UTF-16 units. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
 /**

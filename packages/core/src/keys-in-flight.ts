@@ -1,4 +1,4 @@
-/** Which retry keys belong to calls whose task is just being created. */
+/** Which idempotency keys belong to calls whose task is just being created. */
 export class KeysInFlight {
   readonly #arrivals = new Map<string, Promise<void>>();
 

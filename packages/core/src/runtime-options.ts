@@ -5,7 +5,7 @@ import type { Logger } from "./logger.js";
 import type { Runner } from "./runner.js";
 import type { TaskStore } from "./store.js";
 
-/** Fifteen minutes (seed: "kept for its ttl — 15 minutes by default, capped at 24 hours"). */
+/** Fifteen minutes. */
 export const DEFAULT_TTL_MS: number = 15 * 60_000;
 /** Twenty-four hours. */
 export const MAX_TTL_MS: number = 24 * 60 * 60_000;
@@ -15,7 +15,9 @@ export interface TaskRuntimeOptions {
   store?: TaskStore;
   /** Default: an {@link InProcessRunner}. */
   runner?: Runner;
+  /** Default: the host's. */
   clock?: Clock;
+  /** Default: warnings and errors to stderr. */
   logger?: Logger;
   /** How long finished tasks are kept when neither caller nor tool says. Default: 15 minutes. */
   defaultTtlMs?: number;

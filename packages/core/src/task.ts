@@ -86,7 +86,7 @@ export interface TaskFields {
   owner: string;
   toolName: string;
   arguments: JsonObject;
-  /** Present together: the retry key, and what call it names (SHA-256 of the call's RFC 8785 canonical JSON). */
+  /** Present together: the idempotency key, and what call it names (SHA-256 of the call's RFC 8785 canonical JSON). */
   idempotencyKey?: string;
   fingerprint?: string;
   statusMessage?: string;

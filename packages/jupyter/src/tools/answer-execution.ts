@@ -94,7 +94,7 @@ function teller(execution: ToolExecution, ctx: ToolContext, { limits, clock }: A
 }
 
 /**
- * Whether all that there is is the traceback of our own interrupt. A task that produced nothing keeps no result (seed 000),
+ * Whether all that there is is the traceback of our own interrupt. A task that produced nothing keeps no result,
  * and that traceback is of our making.
  */
 function isOnlyInterruption([first, ...more]: readonly CellOutput[]): boolean {

@@ -1,4 +1,4 @@
-/** Seed 000: "Cancelling stops the work", "A cancelled task keeps what it produced"; on real kernels, by every way to run code. */
+/** Cancelling stops the work, and a cancelled task keeps what it produced; on real kernels, by every way to run code. */
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What seed 000 says of tasks, where it speaks of cells, on real kernels. */
+/** What is promised of tasks, where the work is a cell, on real kernels. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";

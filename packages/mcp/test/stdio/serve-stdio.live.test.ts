@@ -1,4 +1,4 @@
-/** Over real pipes: seed 002, "Stdio and Streamable HTTP both support task side-channel traffic". */
+/** Over real pipes: calls, tasks, and what is told of them without being asked. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-/** Seed 000, "Cancelling stops the work", "A cancelled task keeps what it produced". */
+/** Cancelling stops the work, and a cancelled task keeps what it produced. */
 import { recordOutput, registerInterrupt } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.js";

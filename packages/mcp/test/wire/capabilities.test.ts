@@ -1,4 +1,4 @@
-/** What clients are told of tasks, where they look for it; seed 000, "An extension, for now". */
+/** What clients are told of tasks, where they look for it. */
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { createTasks } from "../../src/index.js";

@@ -1,4 +1,4 @@
-/** Seed 000, "Nothing changes unless you ask"; seed 002, "Opt a tool into tasks". */
+/** Which calls become tasks: none does unless its caller asks and its tool allows it. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate } from "./raw-client.js";

@@ -1,4 +1,4 @@
-/** Seed 000, "A retry is one task". */
+/** A retry is one task. */
 import { FakeClock } from "@claimcheck/core/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Seed 002, "Ownership and access". */
+/** Who may see a task. */
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { createTasks, type TasksOptions } from "../../src/index.js";

@@ -1,4 +1,4 @@
-/** Seed 000, "The four methods", "A failure is a failed task, not an empty one"; seed 002, "Task RPC surface". */
+/** What `tasks/result` answers: a failure is a failed task, not an empty one. */
 
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";

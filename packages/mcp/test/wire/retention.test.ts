@@ -1,4 +1,4 @@
-/** Seed 000, "Retention". */
+/** How long tasks are kept. */
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { gate } from "./raw-client.js";

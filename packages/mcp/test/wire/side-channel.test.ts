@@ -1,4 +1,4 @@
-/** Seed 000, "Polling, and the notification"; seed 002, "Task-related flows also emit". */
+/** What a caller is told of its task without asking: status changes and progress. */
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.js";
 import { eventually, gate, type Heard, type RawClient } from "./raw-client.js";
