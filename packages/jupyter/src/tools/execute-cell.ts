@@ -3,7 +3,15 @@ import type { ToolContext } from "@claimcheck/core";
 import type { Tasks } from "@claimcheck/mcp";
 import type { McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { type CodeCell, cellKey, type FoundCell, findCodeCell, joinLines, type Notebook } from "../notebook/index.js";
+import {
+  type CodeCell,
+  cellKey,
+  type FoundCell,
+  findCodeCell,
+  joinLines,
+  kernelSpecOf,
+  type Notebook,
+} from "../notebook/index.js";
 import { answerExecution } from "./answer-execution.js";
 import { CANCEL_GRACE_MS } from "./cancel-grace.js";
 import type { ExecutionResult } from "./execution-report.js";
@@ -63,7 +71,7 @@ async function executeCell(args: ExecuteCellArguments, ctx: ToolContext, bench: 
   const { notebooks, kernels } = await bench.site(ctx);
   const notebook = await notebooks.read(path);
   const { index, cell } = cellOf(notebook, args);
-  const { kernel, origin } = await kernels.forNotebook(path, kernelNameOf(notebook));
+  const { kernel, origin } = await kernels.forNotebook(path, kernelSpecOf(notebook));
   ctx.cancelToken.checkCancelled();
   const execution = bench.executions.start({
     owner: ownerOf(ctx.request),
@@ -95,9 +103,4 @@ function cellOf(notebook: Notebook, { cell_index, cell_id }: ExecuteCellArgument
   throw new Error(
     `cell_id ${JSON.stringify(cell_id)} is the cell with index ${found.index}, and not ${cell_index}. Pass only one of the two.`,
   );
-}
-
-function kernelNameOf({ metadata }: Notebook): string | undefined {
-  const { kernelspec } = metadata as { kernelspec?: { name?: unknown } };
-  return typeof kernelspec?.name === "string" && kernelspec.name !== "" ? kernelspec.name : undefined;
 }
