@@ -52,7 +52,8 @@ export { TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
 export type { SignalRelayOptions } from "./signal-relay.js";
-export { SignalRelay } from "./signal-relay.js";
+export { SignalRelay, taskIdsOf } from "./signal-relay.js";
+export { boundedText } from "./status-message.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type {
   Attempt,

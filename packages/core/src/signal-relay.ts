@@ -17,6 +17,16 @@ export interface SignalRelayOptions {
   logger: Logger;
 }
 
+/** The task ids in a message that has them as JSON; `null` for whatever else somebody sent: no more than "look". */
+export function taskIdsOf(message: string): string[] | null {
+  try {
+    const ids: unknown = JSON.parse(message);
+    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
+  } catch {
+    return null;
+  }
+}
+
 export class SignalRelay implements StoreSignals {
   readonly #options: SignalRelayOptions;
   readonly #listeners = new Set<{ call: (taskId: string | null) => void }>();

@@ -1,4 +1,4 @@
-import { SignalRelay } from "@claimcheck/core";
+import { SignalRelay, taskIdsOf } from "@claimcheck/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
 
@@ -92,4 +92,9 @@ test("a listener that throws keeps nothing from the others, and is logged", () =
   relay.deliver(["b"]);
   expect(heard).toEqual(["a"]);
   expect(logger.lines[0]).toMatchObject({ level: "error", fields: { error: "Error: broken listener" } });
+});
+
+test("a message that is no list of task ids says no more than that something changed", () => {
+  expect(taskIdsOf('["a","b"]')).toEqual(["a", "b"]);
+  for (const message of ["", "null", "{", '"a"', '["a",1]', '{"0":"a"}']) expect(taskIdsOf(message)).toBeNull();
 });

@@ -2,7 +2,7 @@
  * The one connection that listens, and that notifies: outside the pool, so waiting takes no place from those who
  * ask. A connection that dies is made anew with growing pauses, also one that dies without a sound.
  */
-import { type Logger, Outage } from "@claimcheck/core";
+import { type Logger, Outage, taskIdsOf } from "@claimcheck/core";
 import { abandon, type PostgresClient } from "./driver.js";
 import { withoutData } from "./failures.js";
 
@@ -72,7 +72,7 @@ export class Listener {
     const client = this.#options.createClient();
     client.on("error", (error) => this.#lost(client, error));
     client.on("end", () => this.#lost(client, new Error("The connection was closed.")));
-    client.on("notification", (message) => this.#options.onTasks(parsePayload(message.payload)));
+    client.on("notification", (message) => this.#options.onTasks(taskIdsOf(message.payload ?? "null")));
     try {
       await client.connect();
       await client.query({ text: `LISTEN ${this.#options.channel}` });
@@ -144,16 +144,6 @@ function payloadsOf(taskIds: string[] | null): string[] {
     room -= bytes;
   }
   return payloads.map((ids) => JSON.stringify(ids));
-}
-
-/** Whatever somebody else sends on the channel means no more than "look". */
-function parsePayload(payload: string | undefined): string[] | null {
-  try {
-    const ids: unknown = JSON.parse(payload ?? "null");
-    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
-  } catch {
-    return null;
-  }
 }
 
 async function withinMs<T>(work: Promise<T>, ms: number): Promise<T> {

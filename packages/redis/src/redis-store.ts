@@ -22,6 +22,7 @@ import {
   type TaskRecord,
   type TaskStore,
   type TaskSummary,
+  taskIdsOf,
 } from "@claimcheck/core";
 import { createClient, describeUrl, type RedisClient } from "./client.js";
 import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
@@ -186,7 +187,7 @@ export class RedisStore implements TaskStore {
       heartbeatMs: this.#options.heartbeatMs ?? 10_000,
       onConnected: () => this.#relay.connected(),
       onDisconnected: () => this.#relay.disconnected(),
-      onMessage: (message) => this.#relay.deliver(parseMessage(message)),
+      onMessage: (message) => this.#relay.deliver(taskIdsOf(message)),
     });
   }
 
@@ -356,14 +357,4 @@ function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): Creatio
       ...fieldsOf(version, texts),
     ],
   };
-}
-
-/** Whatever somebody else sends on the channel means no more than "look". */
-function parseMessage(message: string): string[] | null {
-  try {
-    const ids: unknown = JSON.parse(message);
-    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
-  } catch {
-    return null;
-  }
 }

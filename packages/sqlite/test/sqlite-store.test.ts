@@ -91,7 +91,9 @@ describe("the SQLite store", () => {
       const outcome = { kind: "result", result: { text: LARGE } } as const;
       await store.update(task.taskId, 1, { ...completion(), outcome });
       file.exec("DELETE FROM payloads");
-      await expect(store.get(task.taskId)).rejects.toThrow(`${task.taskId} is incomplete: somebody removed its outcome`);
+      await expect(store.get(task.taskId)).rejects.toThrow(
+        `${task.taskId} is incomplete: somebody removed its outcome`,
+      );
     }));
 
   test("the id of an expired task can be taken, and none of the old one is left", () =>

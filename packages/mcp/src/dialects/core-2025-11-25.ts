@@ -1,7 +1,7 @@
 /** Core tasks of protocol revision 2025-11-25 (basic/utilities/tasks). */
-import type { JsonObject, TaskRecord, TaskSummary } from "@claimcheck/core";
+import type { TaskRecord, TaskSummary } from "@claimcheck/core";
 import { type Answer, type Dialect, decideByRequest, PARTIAL_OUTPUT_META } from "./dialect.js";
-import { legacyGot, legacyTask, type Shown } from "./legacy-task.js";
+import { cancelledEmpty, legacyGot, legacyList, legacyTask, type Shown } from "./legacy-task.js";
 import { errorText, partialOutputOf, partialResult, thrownResult, withMeta, withRelatedTask } from "./tool-result.js";
 
 export const core20251125: Dialect = {
@@ -10,11 +10,7 @@ export const core20251125: Dialect = {
   decide: decideByRequest,
   created: (task) => ({ task: legacyTask(task, shownOf(task)) }),
   got: (task, options) => legacyGot(task, shownOf(task), options),
-  listed: ({ tasks, nextCursor }) => {
-    const result: JsonObject = { tasks: tasks.map((task) => legacyTask(task, shownOf(task))) };
-    if (nextCursor !== undefined) result.nextCursor = nextCursor;
-    return { result };
-  },
+  listed: (page) => ({ result: legacyList(page, shownOf) }),
   result,
   cancelled: (task, cancelled) => {
     const shown = shownOf(task);
@@ -67,11 +63,7 @@ function result(task: TaskRecord): Answer | "wait" {
 
 function cancelledResult(task: TaskRecord): Answer {
   const outputs = partialOutputOf(task);
-  if (outputs === undefined) {
-    return {
-      fault: { code: "no_result", message: "The task was cancelled and had produced nothing: it has no result." },
-    };
-  }
+  if (outputs === undefined) return { fault: cancelledEmpty() };
   const marked = withMeta(partialResult(outputs), { [PARTIAL_OUTPUT_META]: true });
   return { result: withRelatedTask(marked, task.taskId) };
 }

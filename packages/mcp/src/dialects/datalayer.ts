@@ -2,7 +2,7 @@
  * `io.datalayer/tasks`: the contract of the Jupyter MCP server's page on tasks. Its shapes are those of 2025-11-25;
  * it differs in that a result that is not there yet is refused, and that a failed task's result raises.
  */
-import type { JsonObject, JsonValue, TaskRecord, TaskSummary } from "@claimcheck/core";
+import type { JsonValue, TaskRecord, TaskSummary } from "@claimcheck/core";
 import {
   type Answer,
   DATALAYER_EXTENSION,
@@ -11,7 +11,14 @@ import {
   isTerminalStatus,
   type RaisedError,
 } from "./dialect.js";
-import { LEGACY_POLL_INTERVAL_MS, legacyGot, legacyTask, type Shown } from "./legacy-task.js";
+import {
+  cancelledEmpty,
+  LEGACY_POLL_INTERVAL_MS,
+  legacyGot,
+  legacyList,
+  legacyTask,
+  type Shown,
+} from "./legacy-task.js";
 import { partialOutputOf, partialResult, withRelatedTask } from "./tool-result.js";
 
 export const datalayer: Dialect = {
@@ -23,11 +30,7 @@ export const datalayer: Dialect = {
     return era === "2026" ? { resultType: "task", ...answer } : answer;
   },
   got: (task, options) => legacyGot(task, shownOf(task), options),
-  listed: ({ tasks, nextCursor }) => {
-    const result: JsonObject = { tasks: tasks.map((task) => legacyTask(task, shownOf(task))) };
-    if (nextCursor !== undefined) result.nextCursor = nextCursor;
-    return { result };
-  },
+  listed: (page) => ({ result: legacyList(page, shownOf) }),
   result,
   cancelled: (task) => ({ result: legacyTask(task, shownOf(task)) }),
   statusNotification: (task) => {
@@ -87,7 +90,5 @@ function carrying(error: RaisedError, partialOutput: JsonValue[] | undefined): R
 function cancelledResult(task: TaskRecord): Answer {
   const outputs = partialOutputOf(task);
   if (outputs !== undefined) return { result: withRelatedTask(partialResult(outputs), task.taskId) };
-  return {
-    fault: { code: "no_result", message: "The task was cancelled and had produced nothing: it has no result." },
-  };
+  return { fault: cancelledEmpty() };
 }

@@ -2,7 +2,15 @@
  * What every dialect of the wire protocol for tasks has to say, and how it is chosen. A dialect is pure: it decides
  * what becomes of a call, and projects a record; it reads no clock, no store and no connection.
  */
-import type { JsonObject, JsonValue, TaskErrorCode, TaskPage, TaskRecord, TaskStatus } from "@claimcheck/core";
+import {
+  isTerminal,
+  type JsonObject,
+  type JsonValue,
+  type TaskErrorCode,
+  type TaskPage,
+  type TaskRecord,
+  type TaskStatus,
+} from "@claimcheck/core";
 
 /** The extension of our own contract, and of our settings. One constant: nothing else about a task depends on it. */
 export const DATALAYER_EXTENSION = "io.datalayer/tasks";
@@ -10,7 +18,7 @@ export const DATALAYER_EXTENSION = "io.datalayer/tasks";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 /** `_meta` key that ties a message to its task (2025-11-25, "Related task metadata"). */
 export const RELATED_TASK_META = "io.modelcontextprotocol/related-task";
-/** `_meta` key of a call: its retry key. */
+/** `_meta` key of a call: its idempotency key. */
 export const IDEMPOTENCY_META = "io.datalayer/idempotency-key";
 /**
  * `_meta` key. `true` on a result: the work was stopped, this is what it had produced. `true` on a `tasks/get` request:
@@ -154,5 +162,5 @@ function refuse(code: FaultCode, message: string): Decision {
 
 /** Whether the last word about a task in this status is spoken. */
 export function isTerminalStatus(status: TaskStatus): boolean {
-  return status === "completed" || status === "failed" || status === "cancelled";
+  return isTerminal({ status });
 }

@@ -1,6 +1,6 @@
 /** The `Task` object of revision 2025-11-25, which both dialects of its time put on the wire. */
-import type { JsonObject, TaskRecord, TaskStatus, TaskSummary } from "@claimcheck/core";
-import { type GetOptions, isTerminalStatus, PARTIAL_OUTPUT_META, PROGRESS_META } from "./dialect.js";
+import type { JsonObject, TaskPage, TaskRecord, TaskStatus, TaskSummary } from "@claimcheck/core";
+import { type Fault, type GetOptions, isTerminalStatus, PARTIAL_OUTPUT_META, PROGRESS_META } from "./dialect.js";
 import { isoInstant } from "./iso-instant.js";
 import { boundMessage, partialOutputOf, withMeta } from "./tool-result.js";
 
@@ -37,4 +37,19 @@ export function legacyGot(task: TaskRecord, shown: Shown, options: GetOptions): 
   if (task.progress !== undefined) meta[PROGRESS_META] = { ...task.progress };
   if (options.partialOutput === true) meta[PARTIAL_OUTPUT_META] = partialOutputOf(task) ?? [];
   return Object.keys(meta).length > 0 ? withMeta(wire, meta) : wire;
+}
+
+/** A page of `tasks/list`. */
+export function legacyList(
+  { tasks, nextCursor }: TaskPage,
+  shownOf: (task: TaskRecord | TaskSummary) => Shown,
+): JsonObject {
+  const list: JsonObject = { tasks: tasks.map((task) => legacyTask(task, shownOf(task))) };
+  if (nextCursor !== undefined) list.nextCursor = nextCursor;
+  return list;
+}
+
+/** Why a cancelled task without output has no result. */
+export function cancelledEmpty(): Fault {
+  return { code: "no_result", message: "The task was cancelled and had produced nothing: it has no result." };
 }

@@ -2,18 +2,8 @@
 import type { JsonObject, JsonValue, TaskRecord } from "@claimcheck/core";
 import { RELATED_TASK_META } from "./dialect.js";
 
-/**
- * Longest status message on the wire, UTF-16 units. Clients put it on one line and receive it with every poll; a
- * traceback of a thousand lines belongs in the result.
- */
-const MAX_STATUS_MESSAGE = 1000;
-
-/** `text` cut to what a status message may be, never inside a surrogate pair, and the cut shown. */
-export function boundMessage(text: string): string {
-  if (text.length <= MAX_STATUS_MESSAGE) return text;
-  const cut = text.slice(0, MAX_STATUS_MESSAGE - 1);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
-}
+/** Cuts what would be too long for a status message; what the runtime stored is within it already. */
+export { boundedText as boundMessage } from "@claimcheck/core";
 
 /** What an `isError` result says went wrong: its text blocks. */
 export function errorText(result: JsonObject): string {
