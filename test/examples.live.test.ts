@@ -52,3 +52,15 @@ test("the story of npm start goes as it should, and ends with 0", { timeout: 300
   expect(output()).not.toContain("\u001b");
   expect(output().match(/✓/g)).toHaveLength(5);
 });
+
+test("the story takes its server along when its terminal is closed", { timeout: 120_000 }, async () => {
+  const { child, output } = start(["examples/collect-later/main.ts", "--port", "0"], {
+    JUPYTER_PYTHON: inject("jupyter").python,
+  });
+  const ended = exitOf(child);
+  await expect.poll(output, { timeout: 60_000 }).toContain("the client has disconnected");
+  child.kill("SIGHUP");
+  expect(await ended).toBe(130);
+  const [, url = ""] = /serving +(\S+),/.exec(output()) ?? [];
+  await expect(fetch(url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+});

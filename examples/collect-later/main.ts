@@ -18,7 +18,8 @@ async function main(): Promise<number> {
   screen.aside("starting the server and a private Jupyter (the first time, it is installed)");
   const server = await startServer(Number(values.port ?? (await freePort(USUAL_PORT))), screen.aside);
   const interrupted = new Promise<"interrupted">((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve("interrupted"));
+    // SIGHUP: the terminal's window was closed.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve("interrupted"));
   });
   try {
     screen.fact("serving", `${server.url}, after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);

@@ -29,6 +29,8 @@ export async function startServer(port: number, onLine: (line: string) => void):
     detached: true,
   });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  // However the story ends, be it by an error in the middle: in its own group, the server would go on for ever.
+  process.once("exit", () => child.kill("SIGTERM"));
   const { url, token } = await announcement(child, ended, onLine);
   return {
     url,
