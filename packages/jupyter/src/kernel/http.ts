@@ -76,7 +76,7 @@ export class HttpClient {
   #read(call: HttpCall, answer: Answer): unknown {
     if (answer.status >= 300 && answer.status < 400) throw this.#redirected(call, answer);
     if (answer.status >= 400) {
-      throw errorOfStatus(answer.status, call.subject, this.#address.baseUrl, detailOf(answer.body));
+      throw errorOfStatus(answer.status, call.subject, this.#address.baseUrl, detailOf(answer));
     }
     if (answer.body === "") return undefined;
     try {
@@ -123,15 +123,16 @@ function reasonOf(error: unknown): string {
 
 const MAX_DETAIL_CHARACTERS = 300;
 
-function detailOf(body: string): string {
+function detailOf({ body, headers }: Answer): string {
+  return said(body, headers.get("content-type") ?? "").slice(0, MAX_DETAIL_CHARACTERS);
+}
+
+function said(body: string, type: string): string {
   try {
     const { message, reason } = JSON.parse(body) as { message?: unknown; reason?: unknown };
-    return [message, reason]
-      .filter((part) => typeof part === "string" && part !== "")
-      .join(": ")
-      .slice(0, MAX_DETAIL_CHARACTERS);
+    return [message, reason].filter((part) => typeof part === "string" && part !== "").join(": ");
   } catch {
-    // An HTML page says nothing that the status does not.
-    return "";
+    // Of a file that is not there, the server says so in plain text that it calls JSON. A page says nothing that the status does not.
+    return type.includes("json") ? body.trim() : "";
   }
 }

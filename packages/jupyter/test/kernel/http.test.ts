@@ -56,6 +56,17 @@ describe("a failed call", () => {
     expect((await failure(rest.getKernel("x"))).message).toContain("Kernel does not exist: x");
   });
 
+  test("repeats what the server said in plain text that it calls JSON, as of a file that is not there", async () => {
+    const rest = await answering((_, response) =>
+      response
+        .writeHead(404, { "content-type": "application/json" })
+        .end("file or directory '/a.ipynb' does not exist\n"),
+    );
+    const { message } = await failure(rest.status());
+    expect(message).toMatch(/It said: file or directory '\/a\.ipynb' does not exist$/);
+    expect(message).not.toContain("base URL");
+  });
+
   test("that nobody answers is unreachable, with the reason", async () => {
     const rest = await answering(() => {});
     await new Promise((resolve) => server?.close(resolve));
