@@ -1,10 +1,10 @@
 /** `claimcheck jupyter`: everything is started in turn, served, and ended in the opposite turn. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { isTaskError } from "@claimcheck/core";
 import { createJupyterServer, JupyterError, type JupyterServerOptions } from "@claimcheck/jupyter";
 import { createTasks, type Ownership, type Tasks } from "@claimcheck/mcp";
 import type { Logger } from "pino";
-import { StartError } from "./errors.js";
+import { StartError, UsageError } from "./errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import type { Host } from "./host.js";
 import { type HttpSettings, type JupyterSettings, usualStoreFile } from "./jupyter-settings.js";
@@ -40,6 +40,7 @@ interface Start {
 
 /** The port comes last: whoever finds it open is served. */
 async function start(settings: JupyterSettings, { host, log, shutdown }: Start): Promise<Serving> {
+  if (settings.jupyterUrl === undefined) await checkRoot(settings.rootDir);
   if (settings.store === `sqlite:${usualStoreFile(settings.stateDir)}`) await makeStateDir(settings.stateDir);
   const store = await orStartError(openStore(settings.store, host));
   shutdown.add("store", async () => store.close?.());
@@ -55,6 +56,14 @@ async function start(settings: JupyterSettings, { host, log, shutdown }: Start):
       : await servePort(tasks, jupyter.factory, http, host, log);
   shutdown.add("connections", () => serving.close());
   return serving;
+}
+
+/** The private server that needs it is started at the first call, whose caller has not chosen the folder. */
+async function checkRoot(dir: string): Promise<void> {
+  const found = await stat(dir).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    throw new UsageError(`there is no folder ${dir} to take for the notebooks' root; --root names another one`);
+  }
 }
 
 /** For its owner alone: what cells printed is in there. */

@@ -82,3 +82,9 @@ test("a state folder that cannot be made", async () => {
   expect(await command.ended).toBe(3);
   expect(command.stderr).toMatch(/the folder .* for the task store cannot be made/);
 });
+
+test("a folder of notebooks that is not there", async () => {
+  const command = new Command(["jupyter", "--root", "no-such-folder"], {}, temporaryFolder());
+  expect(await command.ended).toBe(2);
+  expect(command.stderr).toMatch(/there is no folder .*no-such-folder/);
+});
