@@ -35,11 +35,6 @@ export class SharedKernel implements RunKernel {
     return this.#processes;
   }
 
-  /** Whether there is nothing to run on any more. */
-  get isGone(): boolean {
-    return this.connection.state === "closed";
-  }
-
   #onEvent(event: ConnectionEvent): void {
     if (event.type !== "kernel" && event.type !== "closed") return;
     this.#processes++;

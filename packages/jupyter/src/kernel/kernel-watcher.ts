@@ -13,8 +13,7 @@ export type KernelChange = "restarting" | "shutdown" | "died" | "dead" | "replac
 
 /** Follows one kernel, over reconnections too. */
 export class KernelWatcher {
-  #session: string | undefined;
-  /** Every process seen so far: the last words of an old one may come after the first of the new. */
+  /** By session, every process seen so far: the last words of an old one may come after the first of the new. */
   readonly #seen = new Set<string>();
 
   /** What a message tells about the kernel's process; mostly nothing. */
@@ -31,17 +30,11 @@ export class KernelWatcher {
     return this.#sessionChange(answer) === "replaced";
   }
 
-  /** The session of the kernel's process, if it has one of its own. */
-  get kernelSession(): string | undefined {
-    return this.#session;
-  }
-
   #sessionChange(message: KernelMessage): KernelChange | undefined {
     const { session } = message.header;
     if (!isKernelsOwn(message) || this.#seen.has(session)) return undefined;
-    const isFirst = this.#session === undefined;
+    const isFirst = this.#seen.size === 0;
     this.#seen.add(session);
-    this.#session = session;
     return isFirst ? undefined : "replaced";
   }
 }
