@@ -57,7 +57,7 @@ export interface TaskHandle {
    * @throws QuestionWithdrawnError when nobody answers in time, or the task ends first
    */
   ask(question: QuestionRequest): Promise<JsonObject>;
-  /** Keeps what the tool needs to go on after a crash, should its recovery policy be `resume`. */
+  /** Keeps what the tool needs to go on after a crash; replaces what was kept. The next attempt has it as `resumeFrom`. */
   checkpoint(value: JsonValue): Promise<boolean>;
 }
 
@@ -77,7 +77,7 @@ export interface ToolContext {
   readonly request: JsonObject;
   /** The validated arguments as their schema made them, where they were handed over in this process. */
   readonly input: unknown;
-  /** What the attempt before this one left behind; `undefined` on the first. */
+  /** The last checkpoint of the attempts before this one; `undefined` where there is none. */
   readonly resumeFrom: JsonValue | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface TaskRuntimeOptions {
   sweepIntervalMs?: number;
   /** How often a store of several processes is asked anew when its signals are silent. Default: 1 second without signals, else 5. */
   pollIntervalMs?: number;
-  /** How often a task whose policy is `retry` is run, all told. Default: 3. */
+  /** How often a task whose policy is `retry` or `resume` is run, all told. Default: 3. */
   maxTries?: number;
   /** How much one owner, and all of them together, may take. Default: {@link DEFAULT_LIMITS}, member by member. */
   limits?: Partial<Limits>;

@@ -76,7 +76,11 @@ export interface Cancellation {
   error?: string;
 }
 
-/** What a process that finds the task without its runner does with it. */
+/**
+ * What a process that finds the task without its runner does with it: ends it as failed, or has it run again, at most
+ * `maxTries` times all told. An attempt that runs again gets the last checkpoint as `resumeFrom`; `resume` says that the
+ * tool goes on from there, `retry` that it may begin anew. The engine does the same for both.
+ */
 export type RecoveryPolicy = "fail" | "retry" | "resume";
 
 /** What every record has, whatever its status. */
