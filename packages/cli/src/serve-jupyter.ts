@@ -47,7 +47,8 @@ async function start(settings: JupyterSettings, { host, log, shutdown }: Start):
   const tasks = createTasks({ store, contract: "datalayer", ownership: ownershipOf(settings.http), logger: log });
   shutdown.add("tasks", () => tasks.close());
   const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log)));
-  shutdown.add("jupyter", () => jupyter.close({ drainMs: drainMs(settings) }));
+  // What does not stop may take a quarter of the grace period, so that there is time to write how it ended and to end its kernel.
+  shutdown.add("jupyter", () => jupyter.close({ drainMs: drainMs(settings), stopMs: settings.graceMs / 4 }));
   for (const warning of jupyter.warnings) warn(host, warning);
   const { http } = settings;
   const serving =

@@ -350,16 +350,21 @@ export class RunningAttempt implements TaskHandle {
 
   /** Ends the task as failed because the engine will not let it go on; the work is told to stop first. */
   async stopAndFail(reason: "run_time_exceeded" | "shutdown", why: string): Promise<void> {
-    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
+    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#cancelled ?? this.#ending;
     this.#stopping = true;
     const { how } = await this.#stop();
     const message = how === "still_running" ? `${why} The work did not stop in time and may still be running.` : why;
     await this.#end(this.#finishEvent({ kind: "threw", reason, message }, message));
   }
 
+  /** Cuts short the wait for work that is being stopped; the task ends with what is known of it. */
+  giveUp(): void {
+    this.#ladder.giveUp();
+  }
+
   /** Hands the task back to be leased anew, once the work here has stopped. If it does not, the lease is left to run out. */
   async release(): Promise<void> {
-    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
+    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#cancelled ?? this.#ending;
     this.#stopping = true;
     const { how } = await this.#stop();
     if (how === "still_running") this.abandon();

@@ -48,7 +48,7 @@ export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
 export { changedTextsOf, PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
-export { TaskRuntime } from "./runtime.js";
+export { type CloseOptions, TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
 export type { SignalRelayOptions } from "./signal-relay.js";

@@ -27,6 +27,7 @@ export class InterruptLadder {
   #stage: "idle" | "interrupting" | "escalating" = "idle";
   #error: string | undefined;
   #isSettled = false;
+  #isGivenUp = false;
   #onSettled: (() => void) | undefined;
   #stopping: Promise<StopResult> | undefined;
 
@@ -49,6 +50,12 @@ export class InterruptLadder {
   settled(): void {
     this.#isSettled = true;
     this.#interrupts = undefined;
+    this.#onSettled?.();
+  }
+
+  /** Waits for the work no longer: stopping goes through what is left of its order at once. */
+  giveUp(): void {
+    this.#isGivenUp = true;
     this.#onSettled?.();
   }
 
@@ -89,7 +96,7 @@ export class InterruptLadder {
   }
 
   #settlesWithinGrace(): Promise<void> {
-    if (this.#isSettled) return Promise.resolve();
+    if (this.#isSettled || this.#isGivenUp) return Promise.resolve();
     return new Promise((resolve) => {
       const deadline = this.#host.deadlines.at(this.#host.now() + this.#graceMs, resolve);
       this.#onSettled = () => {

@@ -32,6 +32,14 @@ import type { TaskEvent } from "./transitions.js";
 import { type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
 import { type Watcher, Watchers } from "./watchers.js";
 
+/** How long closing may take for the sake of what runs; see {@link TaskRuntime.close}. */
+export interface CloseOptions {
+  /** For work to end by itself, ms. Default 0. */
+  drainMs?: number;
+  /** For work to stop once it has been told to, ms; less than its tool's grace cuts that short. Default: the grace. */
+  stopMs?: number;
+}
+
 /** One way from `open()` to open, and whether nobody waits for its end any more. */
 interface Opening {
   done: Promise<void>;
@@ -253,19 +261,19 @@ export class TaskRuntime {
   /**
    * Takes nothing new, lets what runs go on for at most `drainMs` (default 0; tasks that wait for a person are not waited
    * for), then ends it by its tool's policy: handed over where it may run again, failed otherwise, partial output kept.
-   * Work that does not stop and a store that hangs hold it up for their grace and time-out at the most. A second call
-   * gets the first one's promise.
+   * Work that does not stop holds it up for its grace, and for `stopMs` at the most (default: no other limit); a store
+   * that hangs, for its time-out. A second call gets the first one's promise.
    */
-  close(options: { drainMs?: number } = {}): Promise<void> {
+  close(options: CloseOptions = {}): Promise<void> {
     if (this.#closing === undefined) {
       const opening = this.#opening;
-      this.#closing = this.#close(opening, options.drainMs ?? 0);
+      this.#closing = this.#close(opening, options);
       this.#opening = undefined;
     }
     return this.#closing;
   }
 
-  async #close(opening: Opening | undefined, drainMs: number): Promise<void> {
+  async #close(opening: Opening | undefined, { drainMs = 0, stopMs }: CloseOptions): Promise<void> {
     if (opening !== undefined) await this.#opened(opening);
     this.#state = "draining";
     this.#recovery.stop();
@@ -278,7 +286,7 @@ export class TaskRuntime {
     try {
       await this.#within(storeTimeoutMs, this.#allCreated());
       if (drainMs > 0) await this.#within(drainMs, this.#drained());
-      await this.#putAllDown();
+      await this.#putAllDown(stopMs);
     } finally {
       await this.#letGo(runnerClosed);
     }
@@ -318,10 +326,12 @@ export class TaskRuntime {
     await Promise.all(worthWaiting.map((attempt) => attempt.whenLeft()));
   }
 
-  async #putAllDown(): Promise<void> {
+  async #putAllDown(stopMs: number | undefined): Promise<void> {
     const attempts = [...this.#attempts.values()];
     const graceMs = attempts.reduce((longest, attempt) => Math.max(longest, attempt.graceMs), 0);
     const allDown = Promise.all(attempts.map((attempt) => this.#putDown(attempt)));
+    if (stopMs !== undefined && !(await this.#within(stopMs, allDown)))
+      for (const attempt of attempts) attempt.giveUp();
     await this.#within(2 * graceMs + this.#settings.storeTimeoutMs, allDown);
     for (const attempt of attempts) attempt.abandon();
   }

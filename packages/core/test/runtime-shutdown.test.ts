@@ -77,6 +77,43 @@ describe("closing", () => {
     });
   });
 
+  it("waits for work that does not stop for stopMs where its grace is longer, and says that it still runs", async () => {
+    const { runtime, start, get, clock } = await openRuntime(
+      (args, context) => {
+        taskOf(context).recordOutput(["half"]);
+        return endless(args, context);
+      },
+      { cancelGraceMs: 7000 },
+    );
+    const { taskId } = await start();
+    await settle();
+    const closing = runtime.close({ stopMs: 300 });
+    await clock.advance(299);
+    expect(await get(taskId)).toMatchObject({ status: "working" });
+    await clock.advance(1);
+    await closing;
+    expect(await get(taskId)).toMatchObject({
+      status: "failed",
+      outcome: { reason: "shutdown" },
+      statusMessage: expect.stringContaining("still be running"),
+      partialOutput: ["half"],
+    });
+    expect(runtime.gauges).toEqual(NOTHING_LEFT);
+  });
+
+  it("ends a task as cancelled that was being cancelled when closing began", async () => {
+    const { runtime, start, get, clock } = await openRuntime(endless, { cancelGraceMs: 7000 });
+    const { taskId } = await start();
+    await settle();
+    const cancelling = runtime.cancel("alice", taskId);
+    await clock.advance(100);
+    const closing = runtime.close({ stopMs: 300 });
+    await clock.advance(300);
+    await closing;
+    expect(await get(taskId)).toMatchObject({ status: "cancelled" });
+    expect(await cancelling).toMatchObject({ cancelled: true });
+  });
+
   it("fails what is queued where nobody else could run it", async () => {
     const { runtime, start, get, clock } = await openRuntime(stoppable, {
       runner: new InProcessRunner({ concurrency: 1 }),

@@ -4,7 +4,14 @@
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Clock, type Logger, stderrLogger, systemClock, type TaskStore } from "@claimcheck/core";
+import {
+  type Clock,
+  type CloseOptions,
+  type Logger,
+  stderrLogger,
+  systemClock,
+  type TaskStore,
+} from "@claimcheck/core";
 import { createTasks, type Tasks } from "@claimcheck/mcp";
 import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
 import { JupyterError, JupyterRest, type ServerAddress, serverAddress } from "./kernel/index.js";
@@ -57,10 +64,11 @@ export interface JupyterServer {
   /** What should be seen to: a Jupyter Server that does not answer or wants another token, settings without effect. One sentence each. */
   readonly warnings: readonly string[];
   /**
-   * Ends everything in order: the tasks (running ones may go on for `drainMs`, default 0), what still runs, the kernels
-   * that were started for no notebook, and a private Jupyter Server. May be called again.
+   * Ends everything in order: the tasks, for which the options are, what still runs, the kernels that were started for no
+   * notebook, and a private Jupyter Server. What comes later is ended even if something before it cannot be. May be
+   * called again.
    */
-  close(options?: { drainMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 const WAIT_LIMIT_MS = 50_000;
@@ -105,17 +113,27 @@ class Served implements JupyterServer {
     return server;
   };
 
-  close(options?: { drainMs?: number }): Promise<void> {
+  close(options?: CloseOptions): Promise<void> {
     this.#closing ??= this.#close(options);
     return this.#closing;
   }
 
   /** The runs end with their kernels' connections, and then their last outputs are saved: the server has to be there still. */
-  async #close(options: { drainMs?: number } | undefined): Promise<void> {
-    await this.tasks.close(options);
-    await this.#source.closeKernels();
-    await this.#bench.executions.settled();
-    await this.#source.close();
+  async #close(options: CloseOptions | undefined): Promise<void> {
+    try {
+      await this.tasks.close(options);
+    } finally {
+      await this.#closeSite();
+    }
+  }
+
+  async #closeSite(): Promise<void> {
+    try {
+      await this.#source.closeKernels();
+      await this.#bench.executions.settled();
+    } finally {
+      await this.#source.close();
+    }
   }
 }
 

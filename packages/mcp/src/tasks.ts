@@ -4,6 +4,7 @@
  */
 import {
   type Clock,
+  type CloseOptions,
   type Limits,
   type Logger,
   type Runner,
@@ -75,8 +76,8 @@ export interface Tasks {
   /** Opens the store and takes up what an earlier process left. May be called again. */
   open(): Promise<void>;
 
-  /** Takes nothing new, lets the work go on for at most `drainMs` (default 0), ends it, gives the store up. May be called again. */
-  close(options?: { drainMs?: number }): Promise<void>;
+  /** Takes nothing new, lets the work go on for a while if so asked, ends it, gives the store up. May be called again. */
+  close(options?: CloseOptions): Promise<void>;
 
   /**
    * Serves the tasks methods on `server` and advertises them; `registerTool` does it as well. Call it before the
@@ -136,7 +137,7 @@ class BoundTasks implements Tasks {
     return this.runtime.open();
   }
 
-  close(options?: { drainMs?: number }): Promise<void> {
+  close(options?: CloseOptions): Promise<void> {
     return this.runtime.close(options);
   }
 
