@@ -16,6 +16,7 @@ import { answerExecution } from "./answer-execution.js";
 import { CANCEL_GRACE_MS } from "./cancel-grace.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
 
@@ -71,11 +72,12 @@ async function executeCell(args: ExecuteCellArguments, ctx: ToolContext, bench: 
   const { notebooks, kernels } = await bench.site(ctx);
   const notebook = await notebooks.read(path);
   const { index, cell } = cellOf(notebook, args);
+  const code = sendableCode(joinLines(cell.source));
   const { kernel, origin } = await kernels.forNotebook(path, kernelSpecOf(notebook));
   ctx.cancelToken.checkCancelled();
   const execution = bench.executions.start({
     owner: ownerOf(ctx.request),
-    code: joinLines(cell.source),
+    code,
     kernel,
     kernelReport: { id: kernel.id, origin },
     interruptAfterMs: runLimitOf(args, bench),

@@ -8,6 +8,7 @@ import { answerExecution } from "./answer-execution.js";
 import { CANCEL_GRACE_MS } from "./cancel-grace.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type Site, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
 
@@ -53,13 +54,14 @@ export function registerExecuteCode(tasks: Tasks, server: McpServer, bench: Work
 }
 
 async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: Workbench): Promise<ExecutionResult> {
+  const code = sendableCode(args.code);
   const site = await bench.site(ctx);
   const owner = ownerOf(ctx.request);
   const { kernel, origin } = await kernelOf(site, args, owner);
   ctx.cancelToken.checkCancelled();
   const execution = bench.executions.start({
     owner,
-    code: args.code,
+    code,
     kernel,
     kernelReport: { id: kernel.id, origin },
     interruptAfterMs: runLimitOf(args, bench),

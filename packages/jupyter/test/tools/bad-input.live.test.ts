@@ -53,6 +53,16 @@ describe("execute_cell refuses", () => {
     expect(said).toMatch(message);
   });
 
+  test("a cell with half a character in it, which no kernel can be sent", async () => {
+    const live = await startLive(service);
+    const client = await live.connect();
+    const path = await live.notebook(["1", "x = 1\nx = '\ud83d'"]);
+    const said = await changingNothing(live, path, () =>
+      refusal(client, "execute_cell", { notebook_path: path, cell_index: 1 }),
+    );
+    expect(said).toMatch(/Line 2 of the code has half a character, U\+D83D/);
+  });
+
   test("a notebook that is not there", async () => {
     const live = await startLive(service);
     const client = await live.connect();
