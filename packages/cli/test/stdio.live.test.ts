@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { Command, temporaryFolder } from "./command.js";
 
@@ -6,6 +7,8 @@ const onJupyter = { JUPYTER_URL: jupyter.url, JUPYTER_TOKEN: jupyter.token };
 
 /** Prints a line now and then for as long as nobody stops it. */
 const ENDLESS = "import time\nfor i in range(600):\n    print('line', i, flush=True)\n    time.sleep(0.1)";
+/** The same, and no interrupt stops it. */
+const DEAF = ENDLESS.replace("    time.sleep(0.1)", "    try: time.sleep(0.1)\n    except KeyboardInterrupt: pass");
 /** The SDK's client closes stdin, sends SIGTERM after two seconds, and kills after two more. */
 const CLIENT_PATIENCE_MS = 4_000;
 
@@ -54,6 +57,24 @@ test("it ends in order when the reader of stdout has gone", async () => {
   command.send({ id: 999, method: "ping" });
   expect(await command.ended, command.stderr).toBe(0);
   expect(command.stderr.match(/EPIPE/g), command.stderr).toHaveLength(1);
+});
+
+test("before a client would kill it, the task of a cell that ignores every interrupt is failed with what it printed", async () => {
+  const store = `sqlite:${join(temporaryFolder(), "tasks.db")}`;
+  const command = new Command(["jupyter", "--store", store], onJupyter);
+  await command.initialize();
+  const taskId = await command.callTask(DEAF);
+  await command.untilTask(taskId, ({ output }) => output.includes("line 3"));
+  command.process.stdin.end();
+  // Ending the kernel may take longer; Jupyter goes on with that by itself.
+  const impatience = setTimeout(() => command.process.kill("SIGKILL"), CLIENT_PATIENCE_MS);
+  expect([0, "SIGKILL"]).toContain(await command.ended);
+  clearTimeout(impatience);
+  const next = new Command(["jupyter", "--store", store], onJupyter);
+  await next.initialize();
+  const { error } = await next.request("tasks/result", { taskId });
+  expect(error?.message).toContain("The server shut down before the work ended");
+  expect(JSON.stringify(error?.data)).toContain("line 3");
 });
 
 test("SIGTERM ends it in order", async () => {
