@@ -350,7 +350,7 @@ export class RunningAttempt implements TaskHandle {
 
   /** Ends the task as failed because the engine will not let it go on; the work is told to stop first. */
   async stopAndFail(reason: "run_time_exceeded" | "shutdown", why: string): Promise<void> {
-    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#cancelled ?? this.#ending;
+    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
     this.#stopping = true;
     const { how } = await this.#stop();
     const message = how === "still_running" ? `${why} The work did not stop in time and may still be running.` : why;
@@ -364,7 +364,7 @@ export class RunningAttempt implements TaskHandle {
 
   /** Hands the task back to be leased anew, once the work here has stopped. If it does not, the lease is left to run out. */
   async release(): Promise<void> {
-    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#cancelled ?? this.#ending;
+    if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
     this.#stopping = true;
     const { how } = await this.#stop();
     if (how === "still_running") this.abandon();

@@ -101,19 +101,6 @@ describe("closing", () => {
     expect(runtime.gauges).toEqual(NOTHING_LEFT);
   });
 
-  it("ends a task as cancelled that was being cancelled when closing began", async () => {
-    const { runtime, start, get, clock } = await openRuntime(endless, { cancelGraceMs: 7000 });
-    const { taskId } = await start();
-    await settle();
-    const cancelling = runtime.cancel("alice", taskId);
-    await clock.advance(100);
-    const closing = runtime.close({ stopMs: 300 });
-    await clock.advance(300);
-    await closing;
-    expect(await get(taskId)).toMatchObject({ status: "cancelled" });
-    expect(await cancelling).toMatchObject({ cancelled: true });
-  });
-
   it("fails what is queued where nobody else could run it", async () => {
     const { runtime, start, get, clock } = await openRuntime(stoppable, {
       runner: new InProcessRunner({ concurrency: 1 }),
