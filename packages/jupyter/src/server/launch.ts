@@ -62,7 +62,12 @@ export async function launchServer(options: LaunchOptions): Promise<LaunchedServ
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const server = await spawnServer(options, port);
-    const failure = await waitUntilReady(server, options.readyTimeoutMs ?? DEFAULT_READY_TIMEOUT_MS);
+    // Whoever starts it has no handle yet: if this process exits now, nobody else would end the server.
+    const endWithUs = () => void server.process.kill("SIGTERM");
+    process.once("exit", endWithUs);
+    const failure = await waitUntilReady(server, options.readyTimeoutMs ?? DEFAULT_READY_TIMEOUT_MS).finally(() =>
+      process.off("exit", endWithUs),
+    );
     if (failure === undefined) return server;
     await stopProcess(server.pid);
     const log = await logEnd(server.logFile);
