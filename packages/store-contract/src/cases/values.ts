@@ -48,7 +48,7 @@ export const valueCases: CaseGroup = {
       async (context) => {
         const large = { text: `${"claim check ".repeat(context.largestValueBytes / 12 - 100)}Ω`, rows: [["Ω≈ç√"]] };
         const outcome = { kind: "result", result: large } as const;
-        const finished = await context.finish(await context.create(), { outcome });
+        const finished = await context.finish(await context.create({ ttlMs: KEPT_MS }), { outcome });
         for (const task of [finished, await context.store.get(finished.taskId)]) {
           assert(task?.status === "completed");
           assert(JSON.stringify(task.outcome.result) === JSON.stringify(large), "it came back changed");
@@ -111,6 +111,9 @@ const TEXTS = [
   ...["__proto__", "constructor", '"', "\\", "\\u0000", "'", "\r\n", "\u007f\u0080", "null", "[object Object]"],
 ];
 
+/** Long enough that a slow machine does not see a value expire while it is written and read. */
+const KEPT_MS = 600_000;
+
 function nested(depth: number): JsonValue {
   let value: JsonValue = "core";
   for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { v: value };
@@ -120,7 +123,7 @@ function nested(depth: number): JsonValue {
 /** `value` comes back from every payload of a record, also as a part of what `update` answers. */
 async function assertSurvives(context: CaseContext, value: JsonObject): Promise<void> {
   const { store } = context;
-  const record = await context.newTask({ arguments: value, request: value, checkpoint: value });
+  const record = await context.newTask({ arguments: value, request: value, checkpoint: value, ttlMs: KEPT_MS });
   await store.create(record);
   assertSame(await store.get(record.taskId), record);
   const asked = { key: "q", method: "elicitation/create", params: value, askedAt: 1, answer: value };
