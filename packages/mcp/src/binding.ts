@@ -3,6 +3,7 @@
  * `tools/call`. The dialect is chosen anew for every request.
  */
 import {
+  type Clock,
   type CreateTask,
   describeError,
   isTaskError,
@@ -23,12 +24,15 @@ import { type Contract, chooseDialect } from "./dialects/choose.js";
 import { type Answer, DATALAYER_EXTENSION, type Fault, identityRequired, TASKS_EXTENSION } from "./dialects/dialect.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
 import { thrownResult } from "./dialects/tool-result.js";
-import { DirectProgress } from "./direct-progress.js";
+import { callDirectly, resumeCall } from "./direct-call.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
 import { type Callee, decideIncoming, type Spoken } from "./incoming-call.js";
+import { holdInline } from "./inline-window.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
+import { type Answers, type FirstRounds, isFirstState, responsesOf } from "./questions/ask-first.js";
+import { isCallState, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
 import {
   asObject,
   type Declaration,
@@ -52,6 +56,9 @@ export interface Shared {
   readonly keepHeaders: readonly string[];
   readonly logger: Logger;
   readonly fastPath: boolean;
+  readonly clock: Clock;
+  readonly firstRounds: FirstRounds;
+  readonly parkedCalls: ParkedCalls;
 }
 
 /** What a callback of the SDK answers where the answer that goes out is another one. */
@@ -114,7 +121,7 @@ export class Binding {
       if (this.#createsFast(callee.name, decided.intent, request, extra, connection)) return null;
       connection.expect(request.id, decided.intent);
     }
-    return withoutTask(request, params);
+    return forSdk(request, params, connection);
   }
 
   #createsFast(
@@ -125,7 +132,7 @@ export class Binding {
     connection: Connection,
   ): boolean {
     const entry = this.#tools.get(toolName);
-    if (!this.shared.fastPath || entry === undefined) return false;
+    if (!this.shared.fastPath || entry === undefined || needsSdk(entry.tool, intent)) return false;
     return createsTask(this, this.#mcp, entry, intent, request, extra, connection);
   }
 
@@ -143,37 +150,66 @@ export class Binding {
   async call(tool: Tool, input: unknown, context: ServerContext): Promise<JsonObject> {
     const { connection } = this;
     const sender = senderOf(context);
+    const first = await this.#askFirst(tool, input, context, sender, connection);
+    if ("answer" in first) {
+      connection.answer(sender.id, first.answer);
+      return PLACEHOLDER;
+    }
     const intent = connection.intentOf(sender.id);
-    if (intent === undefined) return this.#callDirectly(tool, input, sender, context.mcpReq, connection);
+    if (intent === undefined) return this.#callDirectly(tool, input, context, sender, first.answers, connection);
+    if (first.answers !== undefined) intent.answers = first.answers;
     const { answer, release } = await this.createTask(tool, input, sender, intent, connection);
     connection.answer(sender.id, answer, release);
     return PLACEHOLDER;
   }
 
+  /** On 2026-07-28 the caller is asked before there is a task; elsewhere the call itself asks, once it runs. */
+  async #askFirst(
+    { name: toolName, askFirst }: Tool,
+    input: unknown,
+    { mcpReq }: ServerContext,
+    sender: Sender,
+    connection: Connection,
+  ): Promise<{ answers: Answers | undefined } | { answer: Answer }> {
+    const { declaration } = this.dialectOf(envelopeOf(mcpReq));
+    const state = connection.stateOf(sender.id);
+    if (askFirst === undefined || declaration.era === "2025" || isCallState(state)) return { answers: undefined };
+    const owner = this.identityOf(sender, connection)?.owner ?? "";
+    const inputResponses = responsesOf((mcpReq as { inputResponses?: unknown }).inputResponses);
+    const { askable: capabilities } = declaration;
+    return this.shared.firstRounds.next({ toolName, askFirst, input, owner, capabilities, inputResponses, state });
+  }
+
   async #callDirectly(
     tool: Tool,
     input: unknown,
+    { mcpReq }: ServerContext,
     sender: Sender,
-    mcpReq: ServerContext["mcpReq"],
+    answers: Answers | undefined,
     connection: Connection,
   ): Promise<JsonObject> {
-    const { signal } = mcpReq;
     const identity = this.identityOf(sender, connection) ?? { owner: "" };
-    const progress = new DirectProgress(mcpReq);
-    const caller = { signal, sendProgress: progress.send };
-    const outcome = await tool.callDirectly(input, this.#kept(identity, sender), caller);
-    progress.end();
-    switch (outcome.kind) {
-      case "result":
-      case "error_result":
-        return outcome.result;
-      case "threw":
-        return thrownResult(outcome.message);
-      case "protocol_error":
-        // To a caller that has cancelled nothing is sent, and an answer kept for the id would be a later request's.
-        if (!signal.aborted) connection.answer(sender.id, { raised: outcome.error });
-        return PLACEHOLDER;
+    const { owner } = identity;
+    const { parkedCalls } = this.shared;
+    const { era, askable } = this.dialectOf(envelopeOf(mcpReq)).declaration;
+    const state = connection.stateOf(sender.id);
+    if (isCallState(state)) {
+      const parked = parkedCalls.find(state, owner, tool.name);
+      const responses = responsesOf((mcpReq as { inputResponses?: unknown }).inputResponses);
+      const turn = parked === undefined ? OVER : await resumeCall(parked, responses, mcpReq, parkedCalls);
+      return this.#answerTurn(turn, sender, mcpReq.signal, connection);
     }
+    const request = this.#kept(identity, sender, askable);
+    const call = { tool, input, request, owner, era, askable, answers, server: this.server, mcpReq };
+    return this.#answerTurn(await callDirectly(call, parkedCalls), sender, mcpReq.signal, connection);
+  }
+
+  #answerTurn(turn: Turn, sender: Sender, signal: AbortSignal, connection: Connection): JsonObject {
+    const answer = turnAnswer(turn);
+    if ("result" in answer && answer.result.resultType === undefined) return answer.result;
+    // To a caller that has cancelled nothing is sent, and an answer kept for the id would be a later request's.
+    if (!signal.aborted) connection.answer(sender.id, answer);
+    return PLACEHOLDER;
   }
 
   /** Creates the task that was asked for; `release` lets its side messages out, once the answer has gone before them. */
@@ -206,23 +242,31 @@ export class Binding {
     const identity = this.identityOf(sender, connection);
     if (identity === null) return { fault: identityRequired() };
     const { runtime } = this.shared;
+    const request = this.#kept(identity, sender, intent.askable);
+    if (intent.answers !== undefined) request.answers = intent.answers;
     const call: CreateTask = {
       owner: identity.owner,
       toolName: tool.name,
       arguments: intent.arguments,
       ttlMs: intent.ttl,
-      request: this.#kept(identity, sender),
+      request,
       input,
       watcher: channel.watcher,
     };
     if ("idempotencyKey" in intent) call.idempotencyKey = intent.idempotencyKey;
     const { task, replayed } = await runtime.create(call);
     if (replayed) channel.follow(runtime, task);
+    if (tool.inlineMs > 0 && intent.dialect.name === TASKS_EXTENSION) {
+      const done = await holdInline({ runtime, clock: this.shared.clock }, task, tool.inlineMs);
+      if (done !== null) return done;
+    }
     return { result: intent.dialect.created(task, intent.era, runtime.now()) };
   }
 
-  #kept(identity: Identity, sender: Sender): JsonObject {
-    return keptRequest(identity, sender, this.server, this.shared.keepHeaders);
+  #kept(identity: Identity, sender: Sender, askable: JsonObject | undefined): JsonObject {
+    const request = keptRequest(identity, sender, this.server, this.shared.keepHeaders);
+    if (askable !== undefined) request.clientCapabilities = askable;
+    return request;
   }
 
   // --- what the methods need -------------------------------------------------------------------------------------
@@ -259,11 +303,41 @@ export class Binding {
   }
 }
 
-/** The SDK's schema for `task` refuses what the protocol allows, a ttl of null for one, and nothing behind it reads it. */
-function withoutTask(request: JSONRPCRequest, params: JsonObject): JSONRPCRequest {
-  if (!("task" in params)) return request;
-  const { task, ...rest } = params;
-  return { ...request, params: rest };
+/** What a call that asks in rounds gets whose state nobody knows here. */
+const OVER: Turn = {
+  refused: "The call that this requestState continues is over, or runs in another process: call again without it.",
+};
+
+function turnAnswer(turn: Turn): Answer {
+  if ("refused" in turn) return { fault: { code: "invalid_answer", message: turn.refused } };
+  if ("inputRequests" in turn) return { result: { resultType: "input_required", ...turn } };
+  switch (turn.outcome.kind) {
+    case "result":
+    case "error_result":
+      return { result: turn.outcome.result };
+    case "threw":
+      return { result: thrownResult(turn.outcome.message) };
+    case "protocol_error":
+      return { raised: turn.outcome.error };
+  }
+}
+
+function envelopeOf(mcpReq: ServerContext["mcpReq"]): JsonObject | undefined {
+  return asObject((mcpReq as { envelope?: unknown }).envelope);
+}
+
+/** Whether the call may take more than one exchange, which the fast path does not know. */
+function needsSdk({ askFirst, inlineMs }: Tool, { era }: TaskIntent): boolean {
+  return era === "2026" && (askFirst !== undefined || inlineMs > 0);
+}
+
+/** The request without what the SDK would refuse: a `task` that its schema does not allow (a ttl of null, for one), and a `requestState` that is ours. */
+function forSdk(request: JSONRPCRequest, params: JsonObject, connection: Connection): JSONRPCRequest {
+  const { task, requestState, ...rest } = params;
+  const isOurs = isFirstState(requestState) || isCallState(requestState);
+  if (isOurs) connection.keepState(request.id, requestState as string);
+  if (task === undefined && !isOurs) return request;
+  return { ...request, params: isOurs || requestState === undefined ? rest : { ...rest, requestState } };
 }
 
 function capabilities(runtime: TaskRuntime): ServerCapabilities {

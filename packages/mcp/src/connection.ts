@@ -19,6 +19,10 @@ export interface TaskIntent {
   /** Absent when there was none; whatever was sent otherwise. */
   idempotencyKey?: unknown;
   progressToken?: string | number;
+  /** What the client said about being asked; absent when it said nothing to this process. */
+  askable?: JsonObject | undefined;
+  /** What the caller answered before there was a task. */
+  answers?: JsonObject;
 }
 
 export class Connection {
@@ -29,6 +33,8 @@ export class Connection {
   readonly #intents = new Map<RequestId, TaskIntent>();
   readonly #answers = new Map<RequestId, Answer>();
   readonly #answered = new Map<RequestId, () => void>();
+  /** What came as `requestState` of calls that ask in rounds; the SDK would check it as a tool author's own. */
+  readonly #states = new Map<RequestId, string>();
   /** The `tasks/result` requests that wait, by task: side messages of the task travel on the newest one's stream. */
   readonly #waits = new Map<string, Set<RequestId>>();
   /** The requests that are answered without the SDK and may be cancelled. */
@@ -72,6 +78,14 @@ export class Connection {
     return this.#hangups.delete(id);
   }
 
+  keepState(id: RequestId, state: string): void {
+    this.#states.set(id, state);
+  }
+
+  stateOf(id: RequestId): string | undefined {
+    return this.#states.get(id);
+  }
+
   expect(id: RequestId, intent: TaskIntent): void {
     this.#intents.set(id, intent);
   }
@@ -96,6 +110,7 @@ export class Connection {
   /** What to send in place of the SDK's response; a response that is none of ours comes back as it is. */
   replace(original: Response): JSONRPCMessage {
     const { id } = original;
+    if (id !== undefined && this.#states.size > 0) this.#states.delete(id);
     if (id === undefined || (this.#answers.size === 0 && this.#intents.size === 0)) return original as JSONRPCMessage;
     const intent = this.#intents.get(id);
     const answer = this.#answers.get(id);

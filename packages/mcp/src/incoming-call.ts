@@ -64,11 +64,11 @@ function incoming(
   decision: Decision,
   params: JsonObject,
   dialect: Dialect,
-  { era }: Declaration,
+  { era, askable }: Declaration,
   ttl: number | null | undefined,
 ): Incoming {
   if (decision.kind !== "task") return withoutTask(decision);
-  const intent: TaskIntent = { dialect, era, arguments: asObject(params.arguments) ?? {}, ttl };
+  const intent: TaskIntent = { dialect, era, askable, arguments: asObject(params.arguments) ?? {}, ttl };
   const meta = asObject(params._meta);
   if (meta !== undefined) readMeta(meta, intent);
   return { kind: "task", intent };

@@ -1,6 +1,6 @@
 // What this package promises. Adding a line here is a decision.
-export type { CancelToken, Limits, TaskHandle, ToolContext } from "@claimcheck/core";
-export { DEFAULT_LIMITS, recordOutput, registerInterrupt } from "@claimcheck/core";
+export type { CancelToken, Limits, TaskHandle } from "@claimcheck/core";
+export { DEFAULT_LIMITS, QuestionWithdrawnError, recordOutput, registerInterrupt } from "@claimcheck/core";
 export type { HttpAuth, StaticTokenAuth, VerifierAuth } from "./auth/http-auth.js";
 export type { JwtAuth } from "./auth/jwt-verifier.js";
 export type { ResourceServer } from "./auth/resource-server.js";
@@ -8,6 +8,10 @@ export type { ScopeTable } from "./auth/scopes.js";
 export type { Contract } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
 export type { Ownership, Principal } from "./owner.js";
+export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js";
+export { QuestionRefusedError } from "./questions/asker.js";
+export type { FormQuestion, JsonSchema, Patience, UrlQuestion } from "./questions/question.js";
+export type { Elicited, ElicitedContent, ToolContext } from "./questions/tool-context.js";
 export type { ToolArguments, ToolConfig, ToolHandler } from "./register-tool.js";
 export type { HttpServing, ServeHttpOptions } from "./serve-http.js";
 export { serveHttp } from "./serve-http.js";

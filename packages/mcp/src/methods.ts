@@ -17,6 +17,7 @@ import {
 } from "./dialects/dialect.js";
 import { extensionRequired } from "./dialects/extension-2026-07-28.js";
 import { wireError } from "./error-map.js";
+import { checkAnswers } from "./questions/answer.js";
 import { asObject, type Sender, senderOf } from "./request.js";
 
 /** One request of a tasks method, however it came to be served. */
@@ -31,6 +32,8 @@ export interface TaskRequest {
   signal: StopSignal;
   /** What the SDK took out of the params. */
   inputResponses?: unknown;
+  /** Keys of responses that the SDK left out because they are no response to anything. */
+  droppedResponses?: readonly string[] | undefined;
 }
 
 /** Answers a request of a caller whose dialect and identity are known. */
@@ -83,7 +86,8 @@ function taskRequest(
   params: JsonObject,
   context: ServerContext,
 ): TaskRequest {
-  const { envelope, inputResponses, signal } = context.mcpReq as ServerContext["mcpReq"] & Record<string, unknown>;
+  const { envelope, inputResponses, droppedInputResponseKeys, signal } = context.mcpReq as ServerContext["mcpReq"] &
+    Record<string, unknown>;
   return {
     binding,
     connection: binding.connection,
@@ -92,6 +96,7 @@ function taskRequest(
     params,
     signal,
     inputResponses,
+    droppedResponses: droppedInputResponseKeys as readonly string[] | undefined,
   };
 }
 
@@ -187,20 +192,20 @@ function untilAnswered(dialect: Dialect): (task: TaskRecord) => boolean {
   };
 }
 
-/** Answers outstanding questions; unknown and answered keys are ignored. */
+/** Answers outstanding questions: all that are there, or none when one of them is no answer. Unknown and answered keys are ignored. */
 async function update(
-  { binding, params, inputResponses }: TaskRequest,
+  { binding, params, inputResponses, droppedResponses }: TaskRequest,
   _dialect: Dialect,
   owner: string,
 ): Promise<Answer> {
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   const { runtime } = binding.shared;
-  if ((await runtime.get(owner, taskId)) === null) return { fault: noSuchTask() };
-  for (const [key, response] of Object.entries(asObject(inputResponses) ?? {})) {
-    const answer = asObject(response);
-    if (answer !== undefined) await runtime.answer(owner, taskId, key, answer);
-  }
+  const task = await runtime.get(owner, taskId);
+  if (task === null) return { fault: noSuchTask() };
+  const checked = checkAnswers(task, asObject(inputResponses) ?? {}, droppedResponses);
+  if ("refused" in checked) return { fault: { code: "invalid_answer", message: checked.refused } };
+  for (const [key, answer] of checked.answers) await runtime.answer(owner, taskId, key, answer);
   return { result: { resultType: "complete" } };
 }
 

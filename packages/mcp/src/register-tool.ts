@@ -1,7 +1,9 @@
 /** How a tool is declared. */
-import type { RecoveryPolicy, ToolContext } from "@claimcheck/core";
+import type { RecoveryPolicy } from "@claimcheck/core";
 import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
+import type { AskFirst } from "./questions/ask-first.js";
+import type { ToolContext } from "./questions/tool-context.js";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,
@@ -28,6 +30,17 @@ export interface ToolConfig<
   pollInterval?: number;
   /** How long cancelling waits for the work to stop, ms. Default: the runtime's. */
   cancelGraceMs?: number;
+  /**
+   * How long a caller of protocol revision 2026-07-28 is kept waiting for work that may be quick, ms: what is done by then
+   * is answered with its plain result, the rest with a task. Default 0.
+   */
+  inlineMs?: number;
+  /**
+   * What to ask the caller before the work begins; the handler finds the answers in `ctx.answers` under the same names.
+   * Called with the arguments and the answers so far, and again until it has nothing more to ask, so it must not do any
+   * work. On 2026-07-28 these questions come before the task exists; elsewhere the call, or the task, asks them first.
+   */
+  askFirst?: AskFirst<ToolArguments<Input>>;
 }
 
 /** The handler's arguments: what the input schema puts out, or an empty object. */

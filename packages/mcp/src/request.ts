@@ -14,6 +14,8 @@ const FIRST_WITH_TASKS = "2025-11-25";
 export interface Declaration {
   era: Era;
   extensions: ReadonlySet<string>;
+  /** What the client said about being asked; `undefined` when it said nothing to this process. */
+  askable: JsonObject | undefined;
 }
 
 /** Where a request comes from, as the transport tells it. */
@@ -40,12 +42,24 @@ export function isOf2026(meta: JsonObject | undefined): meta is JsonObject {
 
 /** What a request of the 2026 era declares. */
 export function declarationOf2026(meta: JsonObject): Declaration {
-  return { era: "2026", extensions: extensionsOf(meta[CLIENT_CAPABILITIES_META]) };
+  const capabilities = asObject(meta[CLIENT_CAPABILITIES_META]) ?? {};
+  return { era: "2026", extensions: extensionsOf(capabilities), askable: askable(capabilities) };
 }
 
 /** What a connection of the 2025 era declared. */
 export function declarationOf2025(capabilities: JsonObject | undefined): Declaration {
-  return { era: "2025", extensions: extensionsOf(capabilities) };
+  return { era: "2025", extensions: extensionsOf(capabilities), askable: askable(capabilities) };
+}
+
+/** The capabilities that decide which questions a client can be asked; what a task keeps of them. */
+function askable(capabilities: JsonObject | undefined): JsonObject | undefined {
+  if (capabilities === undefined) return undefined;
+  const kept: JsonObject = {};
+  for (const name of ["elicitation", "sampling", "roots"]) {
+    const value = asObject(capabilities[name]);
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
 }
 
 function extensionsOf(capabilities: JsonValue | undefined): ReadonlySet<string> {

@@ -9,6 +9,7 @@ import {
   type Logger,
   type Runner,
   stderrLogger,
+  systemClock,
   TaskRuntime,
   type TaskRuntimeOptions,
   type TaskStore,
@@ -23,6 +24,8 @@ import type {
 import { Binding, type Shared } from "./binding.js";
 import type { Contract } from "./dialects/choose.js";
 import { defaultPrincipalOf, type Ownership, type Principal } from "./owner.js";
+import { FirstRounds } from "./questions/ask-first.js";
+import { ParkedCalls } from "./questions/parked-calls.js";
 import type { AnyToolConfig, AnyToolHandler, ToolConfig, ToolHandler } from "./register-tool.js";
 import { Tool } from "./tool.js";
 
@@ -59,6 +62,11 @@ export interface TasksOptions {
   keepHeaders?: readonly string[];
   /** Answer the commonest requests of tasks without the SDK's dispatch. The answers are the same. Default: yes. */
   fastPath?: boolean;
+  /**
+   * Seals what a 2026-era client carries between the rounds of `askFirst`; at least 32 bytes, the same in every process
+   * that may get a round of one call. Default: this process's own.
+   */
+  requestStateKey?: Uint8Array | string;
   /** Default: warnings and errors to stderr. */
   logger?: Logger;
   /** Default: the host's. */
@@ -115,6 +123,7 @@ class BoundTasks implements Tasks {
     maskErrors,
     keepHeaders,
     fastPath,
+    requestStateKey,
     ...runtimeOptions
   }: TasksOptions) {
     this.runtime = new TaskRuntime(runtimeOptions satisfies TaskRuntimeOptions);
@@ -126,6 +135,9 @@ class BoundTasks implements Tasks {
       keepHeaders: keepHeaders ?? [],
       logger: runtimeOptions.logger ?? stderrLogger,
       fastPath: fastPath ?? true,
+      clock: runtimeOptions.clock ?? systemClock,
+      firstRounds: new FirstRounds(requestStateKey),
+      parkedCalls: new ParkedCalls(),
     };
   }
 
@@ -175,7 +187,7 @@ class BoundTasks implements Tasks {
 }
 
 function registerOnSdk(server: McpServer, binding: Binding, tool: Tool, config: AnyToolConfig): RegisteredTool {
-  const { execution, recovery, maxRunMs, ttl, pollInterval, cancelGraceMs, ...shown } = config;
+  const { execution, recovery, maxRunMs, ttl, pollInterval, cancelGraceMs, inlineMs, askFirst, ...shown } = config;
   // The SDK calls back with (args, context), or with (context) alone where there is no schema.
   const callback = (...args: unknown[]) => binding.call(tool, args.length > 1 ? args[0] : {}, args.at(-1) as never);
   return server.registerTool(tool.name, shown as object, callback as ToolCallback<undefined>);

@@ -29,11 +29,17 @@ export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Pr
 function thrown(error: unknown, { maskErrors, logger, toolName }: OutcomeRules): Outcome {
   const raised = protocolErrorOf(error);
   if (raised !== undefined) return { kind: "protocol_error", error: raised };
-  if (!maskErrors || error instanceof InvalidResult) {
+  if (!maskErrors || isOurs(error)) {
     return { kind: "threw", message: error instanceof Error ? error.message : String(error) };
   }
   logger.error({ toolName, error: describeError(error) }, "a tool failed");
   return { kind: "threw", message: MASKED_MESSAGE };
+}
+
+/** Errors whose text was written for the caller. */
+function isOurs(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof InvalidResult || ["QuestionRefusedError", "QuestionWithdrawnError"].includes(error.name);
 }
 
 /** The JSON-RPC error that a tool raised on purpose; also one of another copy of the SDK. */

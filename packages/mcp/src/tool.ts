@@ -9,8 +9,21 @@ import {
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
+import { type Answers, type AskFirst, askAll, NO_ANSWERS } from "./questions/ask-first.js";
+import { type Asker, taskAsker } from "./questions/asker.js";
+import { HandlerContext } from "./questions/tool-context.js";
 import type { AnyToolConfig, AnyToolHandler } from "./register-tool.js";
+import { asObject } from "./request.js";
 import { describeIssues, type OutcomeRules, outcomeOf } from "./tool-outcome.js";
+
+/** The caller of a direct call. */
+export interface DirectCaller {
+  signal: AbortSignal;
+  sendProgress: SendProgress;
+  asker: Asker;
+  /** To `askFirst`, where it has been asked already. */
+  answers?: Answers;
+}
 
 export class Tool {
   readonly name: string;
@@ -36,13 +49,23 @@ export class Tool {
     return this.#config.inputSchema;
   }
 
+  /** What it asks before its work begins, if anything. */
+  get askFirst(): AskFirst | undefined {
+    return this.#config.askFirst as AskFirst | undefined;
+  }
+
+  /** How long a 2026-era caller's answer is held for work that may be done by then. */
+  get inlineMs(): number {
+    return this.#config.inlineMs ?? 0;
+  }
+
   /** The tool as the runtime runs it. */
   definition(): ToolDefinition {
     const { recovery, maxRunMs, ttl, pollInterval, cancelGraceMs } = this.#config;
     const definition: ToolDefinition = {
       name: this.name,
       handler: (args, context) =>
-        context.input === undefined ? this.#runAnew(args, context) : this.#run(context.input, context),
+        context.input === undefined ? this.#runAnew(args, context) : this.#runTask(context.input, context),
     };
     if (recovery !== undefined) definition.recovery = recovery;
     if (maxRunMs !== undefined) definition.maxRunMs = maxRunMs;
@@ -52,33 +75,41 @@ export class Tool {
     return definition;
   }
 
-  /** Runs a direct call to its end; `signal` and `sendProgress` are its caller's. */
+  /** Runs a direct call to its end. */
   async callDirectly(
     input: unknown,
     request: JsonObject,
-    { signal, sendProgress }: { signal: AbortSignal; sendProgress: SendProgress },
+    { signal, sendProgress, asker, answers }: DirectCaller,
   ): Promise<Outcome> {
     const { context, cancelSource } = directContext(request, input, sendProgress);
     const cancel = (): void => cancelSource.cancel();
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      return await this.#run(input, context);
+      return await this.#run(input, context, asker, answers);
     } finally {
       signal.removeEventListener("abort", cancel);
       cancelSource.close();
     }
   }
 
-  #run(input: unknown, context: ToolContext): Promise<Outcome> {
-    return outcomeOf(() => this.#handler(input, context), this.#rules);
+  #run(input: unknown, context: ToolContext, asker: Asker, answers: Answers | undefined): Promise<Outcome> {
+    const { askFirst } = this;
+    const run = (known: Answers): unknown => this.#handler(input, new HandlerContext(context, asker, known));
+    if (askFirst === undefined || answers !== undefined)
+      return outcomeOf(() => run(answers ?? NO_ANSWERS), this.#rules);
+    return outcomeOf(async () => run(await askAll(askFirst, input, asker)), this.#rules);
+  }
+
+  #runTask(input: unknown, context: ToolContext): Promise<Outcome> {
+    return this.#run(input, context, taskAsker(context), answersOf(context));
   }
 
   /** Runs a task that another process took over: its arguments are made again of what the caller sent. */
   async #runAnew(args: JsonObject, context: ToolContext): Promise<Outcome> {
     const checked = await this.check(args);
     if ("refused" in checked) throw new Error(checked.refused);
-    return this.#run(checked.input, context);
+    return this.#runTask(checked.input, context);
   }
 
   /** What the schema makes of `args`, or why it refuses them, in the SDK's words. At once where the schema can. */
@@ -107,4 +138,9 @@ export type Checked = { input: unknown } | { refused: string };
 
 function refusedBy(error: unknown): Checked {
   return { refused: error instanceof Error ? error.message : String(error) };
+}
+
+/** What the creating call was asked before there was a task. */
+function answersOf({ request }: ToolContext): Answers | undefined {
+  return asObject(request.answers) as Answers | undefined;
 }

@@ -2,6 +2,7 @@
 import type { JsonObject, TaskRecord, TaskStatus } from "@claimcheck/core";
 import { outstandingQuestions } from "@claimcheck/core";
 import {
+  type Answer,
   type Call,
   type Decision,
   DIRECT,
@@ -11,6 +12,7 @@ import {
   isTerminalStatus,
   methodNotFound,
   PARTIAL_OUTPUT_META,
+  type RaisedError,
   TASK,
   TASKS_EXTENSION,
 } from "./dialect.js";
@@ -109,6 +111,13 @@ function outcomeMembers(task: TaskRecord): JsonObject {
       return { result: withMeta(inlined(partialResult(outputs)), { [PARTIAL_OUTPUT_META]: true }) };
     }
   }
+}
+
+/** The answer to a call whose task has ended before anybody was told of it; `null` when it was cancelled. */
+export function inlinedOutcome(task: TaskRecord): Answer | null {
+  const { result, error } = outcomeMembers(task);
+  if (error !== undefined) return { raised: error as unknown as RaisedError };
+  return result === undefined || task.status === "cancelled" ? null : { result: result as JsonObject };
 }
 
 /** The published client checks an inlined result against the schema of a `complete` one. */

@@ -87,7 +87,11 @@ it("a task's handler reads who called it, and no more of the request than the se
   await client.callTask("dig", { _meta: { secret: "s" } });
   expect(seen).toHaveLength(2);
   for (const request of seen) {
-    expect(request).toEqual({ owner: expect.stringContaining("session"), clientInfo: { name: "raw", version: "0" } });
+    expect(request).toEqual({
+      clientCapabilities: {},
+      owner: expect.stringContaining("session"),
+      clientInfo: { name: "raw", version: "0" },
+    });
   }
   running.open();
 });

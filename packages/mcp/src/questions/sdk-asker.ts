@@ -1,0 +1,45 @@
+/** Asks the caller of a direct call of the 2025 era, by the SDK's own requests. */
+import { type JsonObject, type QuestionRequest, QuestionWithdrawnError } from "@claimcheck/core";
+import { type McpServer, SdkError, SdkErrorCode, type ServerContext } from "@modelcontextprotocol/server";
+import { type Asker, QuestionRefusedError } from "./asker.js";
+import { ELICIT, SAMPLE } from "./question.js";
+
+/** The SDK has no "for ever"; this is what a timer can do. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export function sdkAsker(server: McpServer["server"], mcpReq: ServerContext["mcpReq"]): Asker {
+  return {
+    ask: async (question) => {
+      try {
+        return await send(server, mcpReq, question);
+      } catch (error) {
+        throw asOurs(error, mcpReq.signal);
+      }
+    },
+  };
+}
+
+async function send(
+  server: McpServer["server"],
+  mcpReq: ServerContext["mcpReq"],
+  { method, params, timeoutMs }: QuestionRequest,
+): Promise<JsonObject> {
+  const options = { timeout: Math.min(timeoutMs ?? LONGEST_MS, LONGEST_MS), signal: mcpReq.signal };
+  if (method === ELICIT)
+    return (await mcpReq.elicitInput(withElicitationId(params, mcpReq) as never, options)) as JsonObject;
+  if (method === SAMPLE) return (await mcpReq.requestSampling(params as never, options)) as JsonObject;
+  return (await server.listRoots(params as never, { ...options, relatedRequestId: mcpReq.id })) as JsonObject;
+}
+
+/** 2025-11-25 identifies a page by an id that later revisions have no use for. */
+function withElicitationId(params: JsonObject, { id }: ServerContext["mcpReq"]): JsonObject {
+  return params.mode === "url" ? { ...params, elicitationId: `${id}` } : params;
+}
+
+function asOurs(error: unknown, signal: AbortSignal): Error {
+  if (signal.aborted) return new QuestionWithdrawnError("task_ended");
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return new QuestionWithdrawnError("timed_out");
+  const why = error instanceof Error ? error.message : String(error);
+  return new QuestionRefusedError(`The client cannot be asked: ${why}`);
+}
