@@ -53,16 +53,6 @@ describe("execute_cell refuses", () => {
     expect(said).toMatch(message);
   });
 
-  test("a cell with half a character in it, which no kernel can be sent", async () => {
-    const live = await startLive(service);
-    const client = await live.connect();
-    const path = await live.notebook(["1", "x = 1\nx = '\ud83d'"]);
-    const said = await changingNothing(live, path, () =>
-      refusal(client, "execute_cell", { notebook_path: path, cell_index: 1 }),
-    );
-    expect(said).toMatch(/Line 2 of the code has half a character, U\+D83D/);
-  });
-
   test("a notebook that is not there", async () => {
     const live = await startLive(service);
     const client = await live.connect();
@@ -132,6 +122,13 @@ test("arguments of the wrong type never become a task", async () => {
   const { error } = await client.call("execute_cell", { arguments: { cell_index: "three" }, task: {} });
   expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("cell_index") });
   expect((await client.request("tasks/list", {})).result).toMatchObject({ tasks: [] });
+});
+
+test("execute_code refuses code with half a character in it, which no kernel can be sent", async () => {
+  const live = await startLive(service);
+  const client = await live.connect();
+  const said = await refusal(client, "execute_code", { code: "x = 1\nx = '\ud83d'" });
+  expect(said).toMatch(/Line 2 of the code has half a character, U\+D83D/);
 });
 
 describe("a Jupyter Server given by its URL", () => {
