@@ -23,10 +23,14 @@ const task = (taskId, overrides = {}) => ({
 
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** Creates with the keys that the other process uses too. Answers task id by key. */
+/**
+ * Creates with the keys that the other process uses too. Answers task id by key. The two begin at opposite ends, so that
+ * each makes some however unevenly the lock goes round.
+ */
 async function createAll(keys) {
   const ids = {};
-  for (let n = 0; n < keys; n += 1) {
+  for (let step = 0; step < keys; step += 1) {
+    const n = name === "a" ? step : keys - 1 - step;
     const key = `key ${n}`;
     ids[key] = (await store.create(task(`${name} ${n}`, { idempotencyKey: key }))).taskId;
   }

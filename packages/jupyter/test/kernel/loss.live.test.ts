@@ -89,8 +89,10 @@ describe("a kernel that somebody removes", () => {
 
   test("while it is deaf is noticed all the same", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter, { heartbeatMs: 500 });
+    const pid = Number((await run(connection, "import os; print(os.getpid())")).stdout);
+    const execution = await begin(connection, LONG);
     // Stopped, it can neither answer nor announce anything.
-    const execution = await begin(connection, "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)");
+    process.kill(pid, "SIGSTOP");
     const deleted = rest.deleteKernel(kernelId);
     expect(await execution.ended).toMatchObject({ state: "kernel_died" });
     await deleted;
