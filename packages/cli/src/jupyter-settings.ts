@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
+import type { Contract } from "@claimcheck/mcp";
 import { UsageError } from "./errors.js";
 import type { Host } from "./host.js";
 import type { LogLevel } from "./log.js";
@@ -24,6 +25,7 @@ export interface JupyterFlags {
   root?: string;
   notebook?: string;
   store?: string;
+  contract?: Contract;
   grace?: number;
   logLevel?: LogLevel;
 }
@@ -52,6 +54,8 @@ export interface JupyterSettings {
   notebook: string | undefined;
   /** As {@link openStore} reads it. */
   store: string;
+  /** What clients of 2025 that declare no extension get. */
+  contract: Contract;
   /** The folder of what outlives the process. */
   stateDir: string;
   graceMs: number;
@@ -60,6 +64,7 @@ export interface JupyterSettings {
   warnings: readonly string[];
 }
 
+export const CONTRACTS: readonly Contract[] = ["datalayer", "2025-11-25"];
 export const DEFAULT_PORT = 4040;
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_GRACE_S = 5;
@@ -80,6 +85,7 @@ export function jupyterSettings(flags: JupyterFlags, host: Host): JupyterSetting
     rootDir: resolve(host.cwd, setting(flags.root) ?? "."),
     notebook: setting(flags.notebook) ?? setting(env.DOCUMENT_ID),
     store: setting(flags.store) ?? storeClass ?? `sqlite:${usualStoreFile(dir)}`,
+    contract: flags.contract ?? "datalayer",
     stateDir: dir,
     graceMs: (flags.grace ?? DEFAULT_GRACE_S) * 1000,
     logLevel: flags.logLevel ?? "warn",

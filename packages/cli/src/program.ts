@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Host } from "./host.js";
-import { DEFAULT_GRACE_S, DEFAULT_HOST, DEFAULT_PORT, type JupyterFlags } from "./jupyter-settings.js";
+import { CONTRACTS, DEFAULT_GRACE_S, DEFAULT_HOST, DEFAULT_PORT, type JupyterFlags } from "./jupyter-settings.js";
 import { LOG_LEVELS } from "./log.js";
 
 /** What each command does once its line has been read. */
@@ -47,6 +47,12 @@ function addJupyter(program: Command, actions: Actions): void {
       new Option("--notebook <path>", "the notebook that execute_cell means when a call names none (env: DOCUMENT_ID)"),
     )
     .addOption(new Option("--store <store>", `where tasks live: ${STORES}`))
+    .addOption(
+      new Option(
+        "--contract <name>",
+        "what clients of 2025 that declare no extension get (default: datalayer)",
+      ).choices(CONTRACTS),
+    )
     .addOption(new Option("--http", "serve Streamable HTTP instead of stdio"))
     .addOption(
       new Option("--port <n>", `port for HTTP; 0 takes any free one (default: ${DEFAULT_PORT})`).argParser(port),
@@ -104,6 +110,8 @@ const JUPYTER =
 const JUPYTER_NOTES = `
 On stdio (the default) the server speaks with the client that started it and ends with it; stdout carries the
 protocol and nothing else. With --http it serves on a port and prints its URL, and its token unless one is given.
+With --contract 2025-11-25, tasks/result waits for the end of a task; with datalayer, the default, it is refused while
+the task is working, and clients poll tasks/get. A client that declares io.datalayer/tasks gets that contract anyway.
 The texts "None" and "null" and the empty one count as not set, in flags and in the environment.
 
 Examples:

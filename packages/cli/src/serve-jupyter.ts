@@ -44,7 +44,7 @@ async function start(settings: JupyterSettings, { host, log, shutdown }: Start):
   if (settings.store === `sqlite:${usualStoreFile(settings.stateDir)}`) await makeStateDir(settings.stateDir);
   const store = await orStartError(openStore(settings.store, host));
   shutdown.add("store", async () => store.close?.());
-  const tasks = createTasks({ store, contract: "datalayer", ownership: ownershipOf(settings.http), logger: log });
+  const tasks = createTasks({ store, contract: settings.contract, ownership: ownershipOf(settings.http), logger: log });
   shutdown.add("tasks", () => tasks.close());
   const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log)));
   // What does not stop may take a quarter of the grace period, so that there is time to write how it ended and to end its kernel.

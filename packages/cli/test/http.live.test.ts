@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { expect, inject, test } from "vitest";
+import { z } from "zod";
 import { Command } from "./command.js";
 
 const jupyter = inject("jupyter");
@@ -47,6 +51,28 @@ test("--no-auth serves everybody on this machine, and says so", async () => {
   expect((await post(url, {})).status).toBe(200);
   expect(command.stderr).toContain("can run code as you");
 });
+
+test("--contract decides whether tasks/result waits for a task that is working", async () => {
+  expect(await collectAtOnce("datalayer")).toMatchObject({ code: -32602, message: expect.stringContaining("working") });
+  expect(await collectAtOnce("2025-11-25")).toMatchObject({ content: [{ type: "text", text: "done" }] });
+});
+
+/** What tasks/result answers for a cell that has just been called as a task. */
+async function collectAtOnce(contract: string): Promise<unknown> {
+  const command = new Command([...HTTP, "--no-auth", "--contract", contract], onJupyter);
+  const { url } = await command.served();
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)) as Transport);
+  const params = { name: "execute_code", arguments: { code: "import time; time.sleep(1); print('done')" }, task: {} };
+  const { task } = await client.request(
+    { method: "tools/call", params },
+    z.looseObject({ task: z.looseObject({ taskId: z.string() }) }),
+  );
+  const collected = client.request({ method: "tasks/result", params: { taskId: task.taskId } }, z.looseObject({}));
+  const answer = await collected.catch((error: unknown) => error);
+  await client.close();
+  return answer;
+}
 
 test("a foreign Host or Origin is refused, and one that was allowed is not", async () => {
   const command = new Command([...HTTP, "--no-auth", "--allow-host", "box.lan"], onJupyter);

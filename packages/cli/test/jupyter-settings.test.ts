@@ -16,6 +16,7 @@ describe("without any setting", () => {
       rootDir: "/work",
       notebook: undefined,
       store: "sqlite:/home/ann/.local/state/claimcheck/jupyter-tasks.db",
+      contract: "datalayer",
       stateDir: "/home/ann/.local/state/claimcheck",
       graceMs: 5000,
       logLevel: "warn",

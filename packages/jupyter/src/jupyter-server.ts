@@ -19,7 +19,7 @@ import { registerExecuteCell } from "./tools/execute-cell.js";
 import { registerExecuteCode } from "./tools/execute-code.js";
 import { Executions } from "./tools/executions.js";
 import { registerGetExecution } from "./tools/get-execution.js";
-import { givenSite, privateSite, type SiteSource } from "./tools/site-source.js";
+import { givenSite, privateSite, readyWithin, type SiteSource } from "./tools/site-source.js";
 import type { Workbench } from "./tools/workbench.js";
 
 export interface JupyterServerOptions {
@@ -148,11 +148,15 @@ function workbench(
   options: JupyterServerOptions,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): Workbench {
+  const waitLimitMs = options.waitLimitMs ?? WAIT_LIMIT_MS;
   return {
-    site: ({ sendProgress }) => source.site((message) => sendProgress(0, { message })),
+    site: ({ task, sendProgress }) => {
+      const site = source.site((message) => sendProgress(0, { message }));
+      return task === null ? readyWithin(waitLimitMs, site, clock) : site;
+    },
     executions: new Executions({ clock, logger }),
     notebook: options.notebook,
-    waitLimitMs: options.waitLimitMs ?? WAIT_LIMIT_MS,
+    waitLimitMs,
     interruptAfterMs: options.interruptAfterMs,
     clock,
   };

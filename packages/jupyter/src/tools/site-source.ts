@@ -1,5 +1,5 @@
 /** Where the Jupyter Server comes from: one that was there before us, or one of our own that lives while it is needed. */
-import type { Clock, Logger } from "@claimcheck/core";
+import type { Clock, Logger, Timer } from "@claimcheck/core";
 import { Kernels } from "../execution/index.js";
 import { JupyterRest, type ServerAddress, serverAddress } from "../kernel/index.js";
 import { NotebookFiles } from "../notebook/index.js";
@@ -36,6 +36,25 @@ export function givenSite(address: ServerAddress, options: SiteOptions): SiteSou
   const closeKernels = (): Promise<void> => site.kernels.close();
   return { site: async () => site, closeKernels, close: closeKernels };
 }
+
+/**
+ * The site, if it is there in time: installing Jupyter takes longer than a client waits for a plain call, and a call that
+ * its client has given up would have run nothing and said nothing.
+ */
+export async function readyWithin(limitMs: number, site: Promise<Site>, clock: Clock): Promise<Site> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = clock.setTimer(() => reject(new Error(NOT_READY)), limitMs);
+  });
+  try {
+    return await Promise.race([site, late]);
+  } finally {
+    if (timer !== undefined) clock.clearTimer(timer);
+  }
+}
+
+const NOT_READY =
+  "Jupyter is still being installed or started on this machine, and nothing has been run. Call again in a minute, or call as a task, which waits for it.";
 
 /** A server of this machine, or one that is installed for the purpose: started when the first call needs it, and again if it has died. */
 export function privateSite(options: PrivateServerOptions, site: SiteOptions): SiteSource {
