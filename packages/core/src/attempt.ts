@@ -45,6 +45,8 @@ export interface AttemptHost {
   apply(task: TaskRecord, event: AttemptEvent | { type: "request_cancel" }): Promise<Applied>;
   tellProgress(taskId: string, progress: Progress): void;
   pause(delayMs: number): Promise<void>;
+  /** The handler waits for a person, or goes on. */
+  setWaiting(taskId: string, isWaiting: boolean): void;
   /** The attempt is over and its handler does not run: nothing of it is needed any more. */
   left(attempt: RunningAttempt): void;
 }
@@ -78,6 +80,7 @@ export class RunningAttempt implements TaskHandle {
   #work: "waiting" | "running" | "settled" = "waiting";
   /** Set as soon as somebody stops the work on purpose; of what it still brings, only a complete result counts. */
   #stopping = false;
+  #isWaiting = false;
   /** The last move, once it is decided: the first to decide it wins. */
   #ending: Promise<void> | undefined;
   /** The record is terminal, or the lease is lost: nothing more can be written. */
@@ -263,6 +266,8 @@ export class RunningAttempt implements TaskHandle {
     this.#reporter?.close();
     this.#runLimit?.pause();
     this.#questions?.withdrawAll("task_ended");
+    // What outlives its task waits for nobody.
+    if (this.#work === "running" && this.#isWaiting) this.#host.setWaiting(this.taskId, false);
     // Whoever ended the task, work that still runs has nobody to work for.
     if (this.#work === "running" && !this.#stopping) {
       this.#stopping = true;
@@ -298,9 +303,17 @@ export class RunningAttempt implements TaskHandle {
       return;
     }
     this.#questions?.look(task.questions);
-    if (task.status === "input_required") this.#runLimit?.pause();
-    else if (this.#work === "running") this.#runLimit?.resume();
+    if (this.#work === "running") this.#setWaiting(task.status === "input_required");
     if (task.cancellation !== undefined) void this.cancel();
+  }
+
+  /** Waiting for a person is no run time, and takes no place of the runner's. */
+  #setWaiting(isWaiting: boolean): void {
+    if (isWaiting) this.#runLimit?.pause();
+    else this.#runLimit?.resume();
+    if (isWaiting === this.#isWaiting) return;
+    this.#isWaiting = isWaiting;
+    this.#host.setWaiting(this.taskId, isWaiting);
   }
 
   /** Tells the work to stop, waits for it within its grace, and writes the end. Resolves when the attempt is over. */

@@ -33,6 +33,11 @@ export interface Runner {
   submit(submission: Submission, reserved: boolean): void | Promise<void>;
   /** Takes a task back out of the queue; `false` when it has started or is not here. */
   remove(submission: Submission): boolean | Promise<boolean>;
+  /**
+   * The task waits for a person, or (`false`) does so no more: work that stands still holds up no other. What goes on after
+   * a wait goes on at once, so that for a moment more may run than the runner would start.
+   */
+  setWaiting?(taskId: string, isWaiting: boolean): void;
   /** Starts nothing more. What runs goes on. */
   close(): void | Promise<void>;
 }
@@ -59,6 +64,8 @@ export class InProcessRunner implements Runner {
   #host: RunnerHost | undefined;
   #busy = 0;
   #queued = 0;
+  /** Tasks that run here and wait for a person: they take no place. */
+  readonly #waiting = new Set<string>();
 
   constructor(options: InProcessRunnerOptions = {}) {
     const concurrency = options.concurrency ?? 100;
@@ -142,9 +149,17 @@ export class InProcessRunner implements Runner {
     return undefined;
   }
 
+  setWaiting(taskId: string, isWaiting: boolean): void {
+    if (this.#waiting.has(taskId) === isWaiting) return;
+    if (isWaiting) this.#waiting.add(taskId);
+    else this.#waiting.delete(taskId);
+    this.#busy += isWaiting ? -1 : 1;
+    this.#startNext();
+  }
+
   #start(taskId: string): void {
     const done = (): void => {
-      this.#busy -= 1;
+      if (!this.#waiting.delete(taskId)) this.#busy -= 1;
       this.#startNext();
     };
     if (this.#host === undefined) done();

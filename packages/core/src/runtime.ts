@@ -568,6 +568,7 @@ export class TaskRuntime {
       apply: (task, event) => this.#apply(task, event),
       tellProgress: (taskId, progress) => this.#watchers.progress(taskId, progress),
       pause: (delayMs) => this.#pause(delayMs),
+      setWaiting: (taskId, isWaiting) => this.#runner.setWaiting?.(taskId, isWaiting),
       left: (attempt) => this.#left(attempt),
     };
   }

@@ -51,6 +51,29 @@ describe("the in-process runner", () => {
     expect(host.started).toEqual(["g0", "g1", "x1", "y1", "g2", "x2", "g3"]);
   });
 
+  it("gives the place of a task that waits for a person to the next, and counts the task again when it goes on", async () => {
+    const { runner, host } = newRunner(1);
+    for (const taskId of ["a", "b", "c"]) runner.submit({ owner: "o", taskId }, false);
+    runner.setWaiting("a", true);
+    runner.setWaiting("a", true);
+    expect(host.started).toEqual(["a", "b"]);
+    runner.setWaiting("a", false);
+    await host.end("b");
+    expect(host.started).toEqual(["a", "b"]);
+    await host.end("a");
+    expect(host.started).toEqual(["a", "b", "c"]);
+  });
+
+  it("frees no place twice: of a task that ends while it waits", async () => {
+    const { runner, host } = newRunner(1);
+    for (const taskId of ["a", "b", "c"]) runner.submit({ owner: "o", taskId }, false);
+    runner.setWaiting("a", true);
+    await host.end("a");
+    expect(host.started).toEqual(["a", "b"]);
+    await host.end("b");
+    expect(host.started).toEqual(["a", "b", "c"]);
+  });
+
   it("gives nobody a place past those who queue", () => {
     const { runner } = newRunner(1);
     expect(runner.reserve()).toBe(true);

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@claimcheck/core";
+import { InProcessRunner, type JsonObject, type ToolHandler } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { FaultyStore, outage } from "./kit/faulty-store.js";
@@ -162,6 +162,70 @@ describe("asking a person", () => {
     expect(await bench.runtime.answer("bob", taskId, key, {})).toBeNull();
     expect(await bench.runtime.answer("alice", taskId, "__proto__", {})).toBe("ignored");
     expect(await bench.get(taskId)).toMatchObject({ status: "input_required" });
+    held.end();
+  });
+});
+
+describe("a task that waits for a person", () => {
+  const ASKING: ToolHandler = async (args, context) => {
+    if (args.asks === true) await taskOf(context).ask(ASK);
+    return { kind: "result", result: {} };
+  };
+
+  it("takes no place of the runner's: two of two wait, and a third runs; what is answered goes on", async () => {
+    const bench = await openRuntime(ASKING, { runner: new InProcessRunner({ concurrency: 2 }) });
+    const waiting = [
+      await bench.start({ arguments: { asks: true } }),
+      await bench.start({ arguments: { asks: true } }),
+    ];
+    const third = await bench.start();
+    await settle();
+    expect(await bench.get(third.taskId)).toMatchObject({ status: "completed" });
+    for (const { taskId } of waiting) {
+      const [key = ""] = await keysOf(bench, taskId);
+      await bench.runtime.answer("alice", taskId, key, {});
+      await settle();
+      expect(await bench.get(taskId)).toMatchObject({ status: "completed" });
+    }
+  });
+
+  it("does so again once it works on", async () => {
+    const held = new HeldHandler();
+    const bench = await openRuntime(held.handler, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const { taskId } = await bench.start();
+    await settle();
+    const answer = taskOf(held.contexts[0]).ask(ASK);
+    await settle();
+    const [key = ""] = await keysOf(bench, taskId);
+    await bench.runtime.answer("alice", taskId, key, {});
+    await answer;
+    await bench.start();
+    await settle();
+    expect(held.contexts).toHaveLength(1);
+    held.end();
+    await settle();
+    expect(held.contexts).toHaveLength(2);
+    held.end();
+  });
+
+  it("leaves its place free when it is cancelled, and takes it while work that does not stop goes on", async () => {
+    const held = new HeldHandler();
+    const bench = await openRuntime(held.handler, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const { taskId } = await bench.start();
+    await settle();
+    taskOf(held.contexts[0])
+      .ask(ASK)
+      .catch(() => {});
+    await settle();
+    const cancelled = bench.runtime.cancel("alice", taskId);
+    await bench.clock.advance(60_000);
+    expect((await cancelled)?.task.status).toBe("cancelled");
+    await bench.start();
+    await settle();
+    expect(held.contexts).toHaveLength(1);
+    held.end();
+    await settle();
+    expect(held.contexts).toHaveLength(2);
     held.end();
   });
 });
