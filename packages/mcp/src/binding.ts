@@ -12,6 +12,7 @@ import {
   type TaskRuntime,
 } from "@claimcheck/core";
 import type {
+  JSONRPCMessage,
   JSONRPCRequest,
   McpServer,
   MessageExtraInfo,
@@ -32,7 +33,9 @@ import { holdInline } from "./inline-window.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
 import { type Answers, type FirstRounds, isFirstState, responsesOf } from "./questions/ask-first.js";
+import type { Deliveries } from "./questions/delivery.js";
 import { isCallState, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
+import { asAnswer, takeAnswer } from "./questions/take-answer.js";
 import {
   asObject,
   type Declaration,
@@ -59,6 +62,7 @@ export interface Shared {
   readonly clock: Clock;
   readonly firstRounds: FirstRounds;
   readonly parkedCalls: ParkedCalls;
+  readonly deliveries: Deliveries;
 }
 
 /** What a callback of the SDK answers where the answer that goes out is another one. */
@@ -122,6 +126,21 @@ export class Binding {
       connection.expect(request.id, decided.intent);
     }
     return forSdk(request, params, connection);
+  }
+
+  /** Takes the answer to a question of one of the sender's tasks; `false` when it is none. */
+  response(message: JSONRPCMessage, extra: MessageExtraInfo | undefined, connection: Connection): boolean {
+    const answer = asAnswer(message);
+    if (answer === undefined) return false;
+    const { sessionId } = connection;
+    const sender = { id: "", authInfo: extra?.authInfo, sessionId, httpRequest: extra?.request };
+    const identity = this.identityOf(sender, connection);
+    if (identity !== null) {
+      takeAnswer(this.shared, identity.owner, answer).catch((error: unknown) =>
+        this.shared.logger.error({ error: describeError(error) }, "an answer could not be kept"),
+      );
+    }
+    return true;
   }
 
   #createsFast(

@@ -154,6 +154,19 @@ export class Connection {
     const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
     this.#send(message, this.#newestWait(taskId)).catch(ignore);
   }
+
+  /** Sends a request of ours on the stream of one of the client's. Whether it arrives shows in whether it is answered. */
+  ask(request: { id: string; method: string; params: JsonObject }, relatedRequestId: RequestId): void {
+    if (this.#closed) return;
+    this.#send({ jsonrpc: "2.0", ...request }, { relatedRequestId }).catch(ignore);
+  }
+
+  /** Takes a request of ours back. */
+  cancelAsked(requestId: string, reason: string, relatedRequestId: RequestId): void {
+    if (this.#closed) return;
+    const params = { requestId, reason };
+    this.#send({ jsonrpc: "2.0", method: "notifications/cancelled", params }, { relatedRequestId }).catch(ignore);
+  }
 }
 
 function ignore(): void {}

@@ -38,6 +38,7 @@ export function answersMethod(
     binding,
     connection,
     dialect: binding.dialectOf(asObject(params._meta)).dialect,
+    era: "2025",
     sender: senderOf(request, extra, connection),
     params,
     signal,

@@ -8,6 +8,7 @@ import {
   type Answer,
   DATALAYER_EXTENSION,
   type Dialect,
+  type Era,
   type Fault,
   identityRequired,
   methodNotFound,
@@ -26,6 +27,7 @@ export interface TaskRequest {
   connection: Connection;
   /** Of the request; `null` when tasks were not negotiated. */
   dialect: Dialect | null;
+  era: Era;
   sender: Sender;
   params: JsonObject;
   /** Fires when nobody waits for the answer any more. */
@@ -88,10 +90,12 @@ function taskRequest(
 ): TaskRequest {
   const { envelope, inputResponses, droppedInputResponseKeys, signal } = context.mcpReq as ServerContext["mcpReq"] &
     Record<string, unknown>;
+  const { dialect, declaration } = binding.dialectOf(asObject(envelope));
   return {
     binding,
     connection: binding.connection,
-    dialect: own ?? binding.dialectOf(asObject(envelope)).dialect,
+    dialect: own ?? dialect,
+    era: declaration.era,
     sender: senderOf(context),
     params,
     signal,
@@ -139,12 +143,14 @@ function isInVain(method: Method, answer: Answer): boolean {
   return method === list || (method === get && (status === "working" || status === "input_required"));
 }
 
-async function get({ binding, params }: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
+async function get(request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
+  const { binding, connection, sender, params, era } = request;
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
-  const { runtime } = binding.shared;
+  const { runtime, deliveries } = binding.shared;
   const task = await runtime.get(owner, taskId);
   if (task === null) return { fault: noSuchTask() };
+  if (task.status === "input_required" && era === "2025") deliveries.polled(task, connection, sender, owner);
   const partialOutput = asObject(params._meta)?.[PARTIAL_OUTPUT_META] === true;
   return { result: dialect.got(task, { now: runtime.now(), partialOutput }) };
 }
@@ -165,13 +171,15 @@ async function cancel({ binding, params }: TaskRequest, dialect: Dialect, owner:
 }
 
 async function result(request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
-  const { binding, connection, params, sender, signal } = request;
+  const { binding, connection, params, sender, signal, era } = request;
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   // Side messages have a choice of streams over HTTP only.
   const endWait = sender.httpRequest === undefined ? undefined : connection.waits(taskId, sender.id);
+  const carry = era === "2025" ? binding.shared.deliveries.carrier(connection, sender, owner) : undefined;
   try {
-    const task = await binding.shared.runtime.wait(owner, taskId, { signal, until: untilAnswered(dialect) });
+    const until = untilAnswered(dialect, carry);
+    const task = await binding.shared.runtime.wait(owner, taskId, { signal, until });
     const answer = task === null ? "wait" : dialect.result(task);
     return answer === "wait" ? { fault: noSuchTask() } : answer;
   } catch (error) {
@@ -183,11 +191,15 @@ async function result(request: TaskRequest, dialect: Dialect, owner: string): Pr
   }
 }
 
-/** A request that was once kept open stays open to the end, also where a working task would have been refused. */
-function untilAnswered(dialect: Dialect): (task: TaskRecord) => boolean {
+/** A request that was once kept open stays open to the end, also where a working task would have been refused, and carries what is asked. */
+function untilAnswered(
+  dialect: Dialect,
+  carry: ((task: TaskRecord) => void) | undefined,
+): (task: TaskRecord) => boolean {
   let open = false;
   return (task) => {
     open ||= dialect.result(task) === "wait";
+    if (open && task.status === "input_required") carry?.(task);
     return !open;
   };
 }

@@ -215,9 +215,11 @@ class Endpoint {
   readonly #alone: McpHttpHandler;
   readonly #sessions: HttpSessions | null;
   readonly #gate: BearerGate | null;
+  readonly #tasks: Tasks;
 
   constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions, gate: BearerGate | null) {
     this.#gate = gate;
+    this.#tasks = tasks;
     // A refreshed token is the same caller.
     const callerKey = (authInfo: AuthInfo | undefined): string =>
       authInfo === undefined ? "" : principalKey(tasks.principalOf(authInfo));
@@ -238,6 +240,8 @@ class Endpoint {
     if (lacking != null) {
       return errorResponse(lacking.status, -32000, lacking.message, { "WWW-Authenticate": lacking.challenge });
     }
+    const standsAlone = request.headers.get("mcp-session-id") === null;
+    if (standsAlone && (await this.#tasks.takeAnswer(body, authInfo))) return new Response(null, { status: 202 });
     if (this.#sessions !== null && (await isLegacyRequest(request, body))) {
       const sessionId = request.headers.get("mcp-session-id");
       if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });

@@ -23,9 +23,11 @@ import type {
 } from "@modelcontextprotocol/server";
 import { Binding, type Shared } from "./binding.js";
 import type { Contract } from "./dialects/choose.js";
-import { defaultPrincipalOf, type Ownership, type Principal } from "./owner.js";
+import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
 import { FirstRounds } from "./questions/ask-first.js";
+import { Deliveries } from "./questions/delivery.js";
 import { ParkedCalls } from "./questions/parked-calls.js";
+import { asAnswer, takeAnswer } from "./questions/take-answer.js";
 import type { AnyToolConfig, AnyToolHandler, ToolConfig, ToolHandler } from "./register-tool.js";
 import { Tool } from "./tool.js";
 
@@ -88,6 +90,13 @@ export interface Tasks {
   close(options?: CloseOptions): Promise<void>;
 
   /**
+   * Takes a response that came in an HTTP request of its own, without a session, if it answers a question of one of the
+   * sender's tasks; `false` when it does not. `serveHttp` calls it; so does whoever serves HTTP otherwise, before the
+   * SDK's handler, which knows of no request that the response could answer.
+   */
+  takeAnswer(message: unknown, authInfo: AuthInfo | undefined): Promise<boolean>;
+
+  /**
    * Serves the tasks methods on `server` and advertises them; `registerTool` does it as well. Call it before the
    * server connects; a second call changes nothing.
    *
@@ -138,11 +147,20 @@ class BoundTasks implements Tasks {
       clock: runtimeOptions.clock ?? systemClock,
       firstRounds: new FirstRounds(requestStateKey),
       parkedCalls: new ParkedCalls(),
+      deliveries: new Deliveries(this.runtime),
     };
   }
 
   principalOf(authInfo: AuthInfo): Principal {
     return this.#shared.identity.principalOf(authInfo);
+  }
+
+  async takeAnswer(message: unknown, authInfo: AuthInfo | undefined): Promise<boolean> {
+    const answer = asAnswer(message);
+    if (answer === undefined) return false;
+    const identity = identify({ authInfo, sessionId: undefined }, this.#shared.identity);
+    if (identity !== null) await takeAnswer(this.#shared, identity.owner, answer);
+    return true;
   }
 
   open(): Promise<void> {

@@ -19,6 +19,8 @@ import { Connection, type Response } from "./connection.js";
 export interface Inbound {
   /** Looks at a request before the SDK does; answers what the SDK is to see of it, `null` when it is answered already. */
   request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null;
+  /** Takes a response; `false` when it answers a request of the SDK's. */
+  response(response: JSONRPCMessage, extra: MessageExtraInfo | undefined, connection: Connection): boolean;
 }
 
 /** Decorates every transport that `server` connects to, whatever serves it, and tells of each new connection. */
@@ -58,6 +60,7 @@ function decorate(transport: Transport, inbound: Inbound): Connection {
       endStream(transport, send, cancelledId(message));
       return;
     }
+    if (isResponse(message) && inbound.response(message, extra, connection)) return;
     const passed = isRequest(message) ? inbound.request(message, extra, connection) : message;
     if (passed !== null) onmessage?.(passed, extra);
   };

@@ -76,8 +76,8 @@ export class HttpClient {
     return this.headers["mcp-session-id"];
   }
 
-  async initialize(extensions: readonly string[] = []): Promise<Reply> {
-    const capabilities = { extensions: Object.fromEntries(extensions.map((id) => [id, {}])) };
+  async initialize(extensions: readonly string[] = [], declared: object = {}): Promise<Reply> {
+    const capabilities = { ...declared, extensions: Object.fromEntries(extensions.map((id) => [id, {}])) };
     const clientInfo = { name: "http", version: "0" };
     const response = await this.post("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
     const sessionId = response.headers.get("mcp-session-id");

@@ -17,6 +17,8 @@ export interface Declares {
   protocolVersion?: string;
   /** Ids of extensions. */
   extensions?: readonly string[];
+  /** Client capabilities beside the extensions. */
+  capabilities?: object;
 }
 
 export const ENVELOPE = {
@@ -50,8 +52,12 @@ export class RawClient {
     else this.#waiting.get(message.id)?.(message);
   }
 
-  async initialize({ protocolVersion = "2025-11-25", extensions = [] }: Declares = {}): Promise<Reply> {
-    const capabilities = { extensions: Object.fromEntries(extensions.map((id) => [id, {}])) };
+  async initialize({
+    protocolVersion = "2025-11-25",
+    extensions = [],
+    capabilities: declared = {},
+  }: Declares = {}): Promise<Reply> {
+    const capabilities = { ...declared, extensions: Object.fromEntries(extensions.map((id) => [id, {}])) };
     const clientInfo = { name: "raw", version: "0" };
     const reply = await this.request("initialize", { protocolVersion, capabilities, clientInfo });
     await this.send({ jsonrpc: "2.0", method: "notifications/initialized" });

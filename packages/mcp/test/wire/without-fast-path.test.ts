@@ -14,6 +14,7 @@ await import("./creation.test.js");
 await import("./idempotency.test.js");
 await import("./limits.test.js");
 await import("./ownership.test.js");
+await import("./questions-2025.test.js");
 await import("./result.test.js");
 await import("./retention.test.js");
 await import("./side-channel.test.js");
@@ -31,6 +32,7 @@ it("no test file of the 2025-era wire is left out", () => {
     "idempotency.test.ts",
     "limits.test.ts",
     "ownership.test.ts",
+    "questions-2025.test.ts",
     "result.test.ts",
     "retention.test.ts",
     "side-channel.test.ts",
