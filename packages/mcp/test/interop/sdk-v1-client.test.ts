@@ -3,7 +3,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { type CallToolRequest, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { type CallToolRequest, CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTasks, serveHttp, type Tasks } from "../../src/index.js";
@@ -18,6 +18,11 @@ function register(tasks: Tasks): McpServer {
     return { content: [{ type: "text", text: "dug" }], structuredContent: { feet: 3 } };
   });
   tasks.registerTool(server, "must", { ...optional, execution: { taskSupport: "required" } }, () => "must");
+  tasks.registerTool(server, "asks", optional, async (_args, ctx) => {
+    const requestedSchema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;
+    const answer = await ctx.elicit({ message: "Who?", requestedSchema });
+    return `Hello, ${answer.action === "accept" ? answer.content?.name : "nobody"}`;
+  });
   tasks.registerTool(server, "rock", optional, () => Promise.reject(new Error("rock")));
   tasks.registerTool(server, "endless", optional, async (_args, ctx) => {
     ctx.task?.recordOutput(["one foot"]);
@@ -49,7 +54,11 @@ describe.each(Object.keys(transports))("over %s", (name) => {
     async function connected(): Promise<Client> {
       const tasks = createTasks({ logger: silent });
       await tasks.open();
-      const client = new Client({ name: "v1", version: "0" }, { enforceStrictCapabilities });
+      const client = new Client(
+        { name: "v1", version: "0" },
+        { enforceStrictCapabilities, capabilities: { elicitation: {} } },
+      );
+      client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { name: "Ada" } }));
       await client.connect(await (transports[name] as (tasks: Tasks) => Promise<Transport>)(tasks));
       onTestFinished(async () => {
         await client.close();
@@ -87,6 +96,15 @@ describe.each(Object.keys(transports))("over %s", (name) => {
       expect(await types("must")).toContain("taskCreated");
       await expect(client.callTool({ name: "must" })).rejects.toThrow();
       expect(await client.callTool({ name: "dig" })).toMatchObject({ content: [{ text: "dug" }] });
+    });
+
+    it("a question is asked while it waits for the result", async () => {
+      const client = await connected();
+      await client.listTools();
+      expect((await stream(client, { name: "asks" })).at(-1)).toMatchObject({
+        type: "result",
+        result: { content: [{ text: "Hello, Ada" }] },
+      });
     });
 
     it("a failed task is an error", async () => {
