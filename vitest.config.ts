@@ -13,8 +13,19 @@ export default defineConfig({
         test: {
           name: "fast",
           sequence: { groupOrder: 0 },
+          // Loading the SDK and zod anew for each of more than a hundred files would take most of the time.
+          isolate: false,
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: ["**/*.live.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.live.test.ts", "**/*.isolated.test.ts", "**/node_modules/**"],
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // What changes a module that others use, or imports other test files.
+          name: "fast-isolated",
+          sequence: { groupOrder: 0 },
+          include: ["packages/*/test/**/*.isolated.test.ts"],
         },
       },
       {
