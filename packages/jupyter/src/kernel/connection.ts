@@ -61,6 +61,9 @@ export type ConnectionEvent =
 /** Where a connection stands. */
 export type ConnectionState = "open" | "reconnecting" | "closed";
 
+/** For the server to subscribe to a new process: it tries anew every tenth of a second. */
+const VOICE_MS = 250;
+const VOICE_TRIES = 10;
 /** For a new process to answer: imports from a cold disk. */
 const RESTART_LIMIT_MS = 60_000;
 
@@ -251,7 +254,8 @@ export class KernelConnection {
   /** Whatever answers now is the new process. If the socket is lost meanwhile, the checks go on from there. */
   async #awaitNewProcess(): Promise<void> {
     if (!this.#link.isUp) return;
-    const { reply } = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    const asked = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    const { reply } = asked;
     let timer: Timer | undefined;
     const limit = new Promise<"late">((resolve) => {
       timer = this.#clock.setTimer(() => resolve("late"), RESTART_LIMIT_MS);
@@ -263,7 +267,30 @@ export class KernelConnection {
     }
     if (answer === "lost") return;
     this.#watcher.accept(answer);
+    await this.#awaitItsVoice(asked);
     this.#comeUp();
+  }
+
+  /**
+   * The server may subscribe to the new process only after its first answer has come, and what is published until then
+   * is lost. A kernel that publishes nothing about what it is asked on control is taken at its word in the end.
+   */
+  async #awaitItsVoice(asked: ReplyRequest): Promise<void> {
+    let last = asked;
+    for (let tries = 0; tries < VOICE_TRIES && this.#downSince !== undefined && this.#link.isUp; tries++) {
+      if (await this.#within(VOICE_MS, last.heard)) return;
+      last = this.#sendNow({ channel: "control", type: "kernel_info_request" });
+    }
+  }
+
+  async #within(limitMs: number, heard: Promise<true>): Promise<boolean> {
+    let timer: Timer | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = this.#clock.setTimer(() => resolve(false), limitMs);
+    });
+    const isHeard = await Promise.race([heard, late]);
+    if (timer !== undefined) this.#clock.clearTimer(timer);
+    return isHeard;
   }
 
   /** Sends past the requests that are held back. */

@@ -3,18 +3,24 @@ import { JupyterError } from "./errors.js";
 import type { Route, WithdrawCause } from "./routes.js";
 import type { KernelMessage } from "./wire.js";
 
-/** Done with its reply; what the kernel says on iopub meanwhile is of no interest. */
+/** Done with its reply; that the kernel says anything on iopub proves that what it publishes is heard. */
 export class ReplyRequest implements Route {
   readonly msgId: string;
   readonly halfDoneSince = undefined;
   /** Rejects with a JupyterError when there will be no reply. */
   readonly reply: Promise<KernelMessage>;
+  /** Resolves once the kernel has said something of it on iopub, which may come after the reply. */
+  readonly heard: Promise<true>;
+  #hear: () => void = () => {};
   #resolve: (reply: KernelMessage) => void = () => {};
   #reject: (error: JupyterError) => void = () => {};
   #isDone = false;
 
   constructor(msgId: string) {
     this.msgId = msgId;
+    this.heard = new Promise((resolve) => {
+      this.#hear = () => resolve(true);
+    });
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -28,6 +34,7 @@ export class ReplyRequest implements Route {
   }
 
   receive(message: KernelMessage): void {
+    if (message.channel === "iopub") this.#hear();
     if (message.channel === "iopub" || !message.header.msg_type.endsWith("_reply")) return;
     this.#isDone = true;
     this.#resolve(message);

@@ -177,6 +177,31 @@ describe("a kernel whose process is replaced", () => {
     expect((await execution.ended).state).toBe("kernel_restarted");
   });
 
+  test("by us is sent nothing before what it publishes is heard", async () => {
+    const fake = await fakeJupyter();
+    const connection = await connectFake(fake);
+    await connection.request({ channel: "shell", type: "kernel_info_request" });
+    const after = fake.received.length;
+    fake.session = "kernel-2";
+    fake.onMessage = (message) => {
+      const isHeard = fake.received.length - after > 2;
+      if (message.header.msg_type === "execute_request") playRun(fake, message);
+      else if (isHeard) fake.answerInfo(message);
+      else fake.say(message.channel, "kernel_info_reply", { status: "ok" }, message);
+    };
+    const restarted = connection.restart();
+    const next = connection.execute({ code: "y" });
+    await restarted;
+    expect((await next.ended).state).toBe("completed");
+    const info = "kernel_info_request";
+    expect(fake.received.slice(after).map(({ header }) => header.msg_type)).toEqual([
+      info,
+      info,
+      info,
+      "execute_request",
+    ]);
+  });
+
   test("in silence is found out when the server calls it idle while a run is under way", async () => {
     const clock = new FakeClock();
     const fake = await fakeJupyter();

@@ -56,7 +56,9 @@ test("a restart by somebody else ends the run, and says so", async () => {
     status: "failed",
     statusMessage: expect.stringMatching(/^Kernel \S+ was restarted during the run/),
   });
-  expect((await client.result(taskId)).error).toMatchObject({ data: { partialOutput: [{ text: "begun" }] } });
+  // The old process may still get to print the traceback of the interrupt that it is ended by.
+  const begun = expect.arrayContaining([expect.objectContaining({ text: "begun" })]);
+  expect((await client.result(taskId)).error).toMatchObject({ data: { partialOutput: begun } });
 });
 
 test("a dead kernel fails its own cells only: other notebooks go on", async () => {
