@@ -6,6 +6,8 @@ import {
   escapingImports,
   importCycles,
   type LayeringTable,
+  reachingTestImports,
+  testingImports,
   undeclaredDependencies,
   unusedDependencies,
   upwardImports,
@@ -55,6 +57,14 @@ describe("packages", () => {
 
   test("no relative import leaves its package", () => {
     expect(escapingImports(packages)).toEqual([]);
+  });
+
+  test("no test reaches into another package", () => {
+    expect(reachingTestImports(packages)).toEqual([]);
+  });
+
+  test("what is made for tests is loaded by tests alone", () => {
+    expect(testingImports(packages)).toEqual([]);
   });
 
   test("what a package imports, it declares", () => {
@@ -146,6 +156,20 @@ describe("the check itself", () => {
     const text = 'import { startServer } from "../../jupyter/src/server/index.js";';
     expect(escapingImports(withFile("mcp", text))).toHaveLength(1);
   });
+
+  test("it reports a test that reaches into another package, and not one that uses what all tests share", () => {
+    const reports = (text: string) =>
+      reachingTestImports(withFile("mcp", text).map((each) => ({ ...each, sources: [], tests: each.sources })));
+    expect(reports('import "../../jupyter/test/tools/live-server.js";')).toHaveLength(1);
+    expect(reports('import "../../../test/fixtures/eventually.js";')).toEqual([]);
+  });
+
+  test.each(["@claimcheck/core/testing", "./testing/index.js"])(
+    "it reports %s loaded by what is no test",
+    (specifier) => {
+      expect(testingImports(withFile("mcp", `await import("${specifier}");`))).toHaveLength(1);
+    },
+  );
 
   test("it reports a dependency that is missing, and one too many", () => {
     expect(undeclaredDependencies(withFile("core", 'import pino from "pino";'))).toEqual(["core needs pino"]);

@@ -45,6 +45,38 @@ export function escapingImports(packages: WorkspacePackage[]): string[] {
   );
 }
 
+/** Relative imports of a package's tests that reach into another package: what two of them need has a place of its own. */
+export function reachingTestImports(packages: WorkspacePackage[]): string[] {
+  return packages.flatMap((from) =>
+    from.tests.flatMap((file) =>
+      file.imports
+        .filter(({ specifier }) => reachesIntoAnother(from, file, specifier))
+        .map(({ specifier, line }) => `${file.path}:${line} imports ${specifier}`),
+    ),
+  );
+}
+
+function reachesIntoAnother({ folder }: WorkspacePackage, file: SourceFile, specifier: string): boolean {
+  const target = targetOf(file, specifier) ?? "";
+  return target.startsWith("packages/") && !target.startsWith(`packages/${folder}/`);
+}
+
+/** What is made for tests, loaded by what is not. */
+export function testingImports(packages: WorkspacePackage[]): string[] {
+  const isTesting = (path: string): boolean => /^packages\/[^/]+\/src\/testing\//.test(path);
+  return packages
+    .flatMap((each) => each.sources)
+    .filter((file) => !isTesting(file.path))
+    .flatMap((file) =>
+      file.imports
+        .filter(
+          ({ specifier }) =>
+            /^@claimcheck\/[^/]+\/testing$/.test(specifier) || isTesting(targetOf(file, specifier) ?? ""),
+        )
+        .map(({ specifier, line }) => `${file.path}:${line} imports ${specifier}`),
+    );
+}
+
 /** Packages that are imported and not declared, so that an installation may lack them. */
 export function undeclaredDependencies(packages: WorkspacePackage[]): string[] {
   return packages.flatMap((each) => {

@@ -2,7 +2,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
-import { eventually } from "../../../mcp/test/wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { startFaultyProxy } from "./faulty-proxy.js";
 import { callOf, type Live, type LiveClient, startLive, textFromKernel, textOf, WAYS } from "./live-server.js";
 

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
-import { eventually } from "../../../mcp/test/wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { CodeCell, Notebook } from "../../src/notebook/index.js";
 import { codeCell, kernelOf, type Live, startLive, textOf } from "./live-server.js";
 

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { RawClient, type Reply, type WireTask } from "@claimcheck/mcp/testing";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { afterAll, onTestFinished } from "vitest";
 import type { JupyterService } from "../../../../test/services/jupyter.js";
-import { RawClient, type Reply, type WireTask } from "../../../mcp/test/wire/raw-client.js";
 import { createJupyterServer, type JupyterServer, type JupyterServerOptions } from "../../src/index.js";
 import { JupyterRest, serverAddress } from "../../src/kernel/index.js";
 import { type Cell, type CodeCell, type Notebook, NotebookFiles } from "../../src/notebook/index.js";

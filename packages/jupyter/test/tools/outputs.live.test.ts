@@ -1,6 +1,6 @@
 /** What a model is shown of what real code produces. */
 import { beforeAll, expect, inject, test } from "vitest";
-import { eventually } from "../../../mcp/test/wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { type Live, type LiveClient, startLive, textOf } from "./live-server.js";
 
 const service = inject("jupyter");

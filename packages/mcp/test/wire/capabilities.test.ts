@@ -90,7 +90,7 @@ it("a task's handler reads who called it, and no more of the request than the se
     expect(request).toEqual({
       clientCapabilities: {},
       owner: expect.stringContaining("session"),
-      clientInfo: { name: "raw", version: "0" },
+      clientInfo: { name: "test-client", version: "0" },
     });
   }
   running.open();

@@ -1,55 +1,19 @@
 /** The extension io.modelcontextprotocol/tasks on 2026-era connections, in memory through the SDK's own entry. */
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
-import { envelope, eventually, gate, RawClient, type Reply } from "./raw-client.js";
-import { OPTIONAL, silent } from "./servers.js";
+import type { McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import type { Tasks, TasksOptions } from "../../src/index.js";
+import { type ModernClient, modernScene, OFFICIAL } from "./modern-client.js";
+import { eventually, gate } from "./raw-client.js";
+import { OPTIONAL } from "./servers.js";
 
-const OFFICIAL = "io.modelcontextprotocol/tasks";
 const OURS = "io.datalayer/tasks";
-
-/** A client of which every request declares `extensions`. */
-class ModernClient {
-  readonly raw: RawClient;
-  readonly #extensions: string[];
-
-  constructor(raw: RawClient, extensions: string[]) {
-    this.raw = raw;
-    this.#extensions = extensions;
-  }
-
-  request(method: string, params: Record<string, unknown> = {}, extensions = this.#extensions): Promise<Reply> {
-    const _meta = { ...(params._meta as object | undefined), ...envelope(...extensions) };
-    return this.raw.request(method, { ...params, _meta });
-  }
-
-  async create(name: string, params: Record<string, unknown> = {}): Promise<string> {
-    const { result } = await this.request("tools/call", { name, arguments: {}, ...params });
-    return result?.taskId as string;
-  }
-}
 
 async function modern(
   register: (tasks: Tasks, server: McpServer) => void,
   extensions: string[] = [OFFICIAL],
   options: TasksOptions = {},
 ): Promise<ModernClient> {
-  const tasks = createTasks({ logger: silent, ...options });
-  await tasks.open();
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const factory = () => {
-    const server = new McpServer({ name: "test", version: "0" });
-    tasks.bind(server);
-    register(tasks, server);
-    return server;
-  };
-  const handle = serveStdio(factory, { transport: serverSide });
-  onTestFinished(async () => {
-    await handle.close();
-    await tasks.close();
-  });
-  return new ModernClient(new RawClient(clientSide), extensions);
+  return (await modernScene(register, { ownership: "session", ...options })).connect({ extensions });
 }
 
 describe("declared", () => {
@@ -222,12 +186,16 @@ describe("undeclared", () => {
     });
     const calls = Array.from({ length: 200 }, async (_, i) => {
       const declared = i % 2 === 0;
-      const { result } = await client.request("tools/call", { name: "dig" }, declared ? [OFFICIAL] : []);
+      const { result } = await client.request(
+        "tools/call",
+        { name: "dig" },
+        { extensions: declared ? [OFFICIAL] : [] },
+      );
       expect(result?.resultType).toBe(declared ? "task" : "complete");
       if (!declared) expect(result).toMatchObject({ content: [{ text: "dug" }] });
     });
     await Promise.all(calls);
-    const { error } = await client.request("tools/call", { name: "must" }, []);
+    const { error } = await client.request("tools/call", { name: "must" }, { extensions: [] });
     expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [OFFICIAL]: {} } } } });
   });
 

@@ -3,7 +3,7 @@ import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
 import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
-import { ENVELOPE, RawClient, type Reply } from "./raw-client.js";
+import { envelopeOf, RawClient, type Reply } from "../../src/testing/index.js";
 import { silent } from "./servers.js";
 
 export const OFFICIAL = "io.modelcontextprotocol/tasks";
@@ -29,7 +29,7 @@ export class ModernClient {
     params: Record<string, unknown> = {},
     declares: ModernDeclares = this.declares,
   ): Promise<Reply> {
-    const _meta = { ...(params._meta as object | undefined), ...envelopeOf(declares) };
+    const _meta = { ...(params._meta as object | undefined), ...envelopeOf({ extensions: [OFFICIAL], ...declares }) };
     return this.raw.request(method, { ...params, _meta });
   }
 
@@ -63,11 +63,6 @@ export class ModernClient {
 export interface InputRequest {
   method: string;
   params: Record<string, unknown>;
-}
-
-export function envelopeOf({ extensions = [OFFICIAL], capabilities = {} }: ModernDeclares): Record<string, unknown> {
-  const declared = Object.fromEntries(extensions.map((id) => [id, {}]));
-  return { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { ...capabilities, extensions: declared } };
 }
 
 export interface ModernScene {

@@ -1,104 +1,13 @@
-/** A client that speaks JSON-RPC by hand: what is on the wire is what the tests see. */
-import { InMemoryTransport, type JSONRPCMessage, McpServer, type Transport } from "@modelcontextprotocol/server";
+/** Raw clients of servers with the tools of one test, and what tests wait with. */
+import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import type { Tasks } from "../../src/index.js";
+import { type Declares, envelopeOf, RawClient } from "../../src/testing/index.js";
 
-export interface Reply {
-  id?: unknown;
-  result?: Record<string, unknown>;
-  error?: { code: number; message: string; data?: unknown };
-}
-
-export interface Heard {
-  method: string;
-  params: Record<string, unknown>;
-}
-
-export interface Declares {
-  protocolVersion?: string;
-  /** Ids of extensions. */
-  extensions?: readonly string[];
-  /** Client capabilities beside the extensions. */
-  capabilities?: object;
-}
-
-export const ENVELOPE = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "0" },
-};
+export { type Declares, type Heard, RawClient, type Reply, type WireTask } from "../../src/testing/index.js";
 
 /** The `_meta` of a 2026-era request that declares `extensions`. */
 export function envelope(...extensions: string[]): Record<string, unknown> {
-  const declared = Object.fromEntries(extensions.map((id) => [id, {}]));
-  return { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { extensions: declared } };
-}
-
-export class RawClient {
-  /** Notifications, in the order in which they came. */
-  readonly heard: Heard[] = [];
-  /** Everything that came, in order. */
-  readonly log: (Reply | Heard)[] = [];
-  readonly #waiting = new Map<unknown, (reply: Reply) => void>();
-  readonly #transport: Transport;
-  #nextId = 100;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-    transport.onmessage = (message) => this.#take(JSON.parse(JSON.stringify(message)) as Reply & Heard);
-  }
-
-  #take(message: Reply & Heard): void {
-    this.log.push(message);
-    if (typeof message.method === "string") this.heard.push(message);
-    else this.#waiting.get(message.id)?.(message);
-  }
-
-  async initialize({
-    protocolVersion = "2025-11-25",
-    extensions = [],
-    capabilities: declared = {},
-  }: Declares = {}): Promise<Reply> {
-    const capabilities = { ...declared, extensions: Object.fromEntries(extensions.map((id) => [id, {}])) };
-    const clientInfo = { name: "raw", version: "0" };
-    const reply = await this.request("initialize", { protocolVersion, capabilities, clientInfo });
-    await this.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-    return reply;
-  }
-
-  /** Sends a request and waits for its reply, whichever it is. */
-  request(method: string, params?: unknown, id: string | number = this.#nextId++): Promise<Reply> {
-    const reply = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
-    void this.send({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) });
-    return reply;
-  }
-
-  call(name: string, extra: Record<string, unknown> = {}): Promise<Reply> {
-    return this.request("tools/call", { name, arguments: {}, ...extra });
-  }
-
-  /** Calls a tool as a task and answers the claim check. */
-  async callTask(name: string, extra: Record<string, unknown> = {}): Promise<WireTask> {
-    const reply = await this.call(name, { task: {}, ...extra });
-    if (reply.error !== undefined) throw new Error(`${reply.error.code}: ${reply.error.message}`);
-    return (reply.result as { task: WireTask }).task;
-  }
-
-  send(message: unknown): Promise<void> {
-    return this.#transport.send(JSON.parse(JSON.stringify(message)) as JSONRPCMessage);
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close();
-  }
-}
-
-export interface WireTask {
-  taskId: string;
-  status: string;
-  statusMessage?: string;
-  createdAt: string;
-  lastUpdatedAt: string;
-  ttl: number;
-  pollInterval?: number;
+  return envelopeOf({ extensions });
 }
 
 /** A server with the tools that `register` puts on it, and a raw client at the other end of an in-memory connection. */

@@ -1,0 +1,16 @@
+// For tests of tools. Nothing that serves loads this.
+export { FakeClock, settle } from "@claimcheck/core/testing";
+export type { Declares, Heard, Reply, WireTask } from "./raw-client.js";
+export { envelopeOf, RawClient, WireError } from "./raw-client.js";
+export { type DirectRun, runDirectly } from "./run-directly.js";
+export { runTask, type TaskRun, type TaskRunOptions } from "./run-task.js";
+export type {
+  AskedQuestion,
+  AskedRequest,
+  CallOptions,
+  ConnectOptions,
+  CreateOptions,
+  TaskView,
+} from "./task-client.js";
+export { ASKABLE, connectInMemory, DIALECTS, TaskClient } from "./task-client.js";
+export type { Handler, RunOptions, ToolRun } from "./tool-run.js";
