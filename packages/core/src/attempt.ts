@@ -2,8 +2,9 @@
  * One run of one task in this process: its lease, the handler's context, and its outcome. Whatever the handler
  * does, the attempt ends in exactly one terminal write or learns that somebody else's stands.
  */
-import { CancelSource } from "./cancel-source.js";
+import { CancelSource, HandedOverError } from "./cancel-source.js";
 import type {
+  HandlerOutcome,
   Interrupt,
   InterruptOptions,
   QuestionRequest,
@@ -25,6 +26,7 @@ import { RunLimit } from "./run-limit.js";
 import { boundedText, messageOf } from "./status-message.js";
 import type { Outcome, Progress, Question, TaskRecord } from "./task.js";
 import { isTerminal } from "./task.js";
+import { backOffOf, policyOf, resumeOf, retryAfter, triesOf } from "./tool-recovery.js";
 import type { AttemptEvent, Refusal } from "./transitions.js";
 
 /** What an event came to: the record as it now is, and why the event was refused if it was. `null`: no such record. */
@@ -38,9 +40,12 @@ export interface AttemptHost {
   readonly cancelGraceMs: number;
   readonly maxOutputBytes: number;
   readonly maxResultBytes: number;
+  readonly maxTries: number;
   now(): number;
   /** The deadline of a lease taken or renewed now. */
   leaseUntilAt(): number;
+  /** Whether somebody will be there to try again. */
+  mayRetry(): boolean;
   /** Decides and writes `event`, reading anew as long as others write in between. */
   apply(task: TaskRecord, event: AttemptEvent | { type: "request_cancel" }): Promise<Applied>;
   tellProgress(taskId: string, progress: Progress): void;
@@ -142,7 +147,7 @@ export class RunningAttempt implements TaskHandle {
     const outcome = await this.#callHandler();
     this.#settled();
     // Stopped on purpose: whoever stops it writes the end. A complete result that is there after all still wins.
-    if (!this.#stopping || outcome.kind === "result") void this.#end(this.#finishEvent(outcome));
+    if (!this.#stopping || outcome.kind === "result") void this.#end(this.#lastMove(outcome));
     this.#leaveIfDone();
   }
 
@@ -161,21 +166,35 @@ export class RunningAttempt implements TaskHandle {
 
   #startRunLimit(): void {
     const limitMs = this.#task?.maxRunMs;
-    if (limitMs === undefined) return;
     const { deadlines } = this.#host;
     const why = `Stopped after running for its limit of ${limitMs} ms.`;
     const onExceeded = (): void => void this.stopAndFail("run_time_exceeded", why);
-    this.#runLimit = new RunLimit({ deadlines, limitMs, onExceeded, now: () => this.#host.now() });
+    const ranMs = this.#ranBeforeMs() ?? 0;
+    this.#runLimit = new RunLimit({ deadlines, limitMs, onExceeded, ranMs, now: () => this.#host.now() });
     this.#runLimit.resume();
   }
 
-  async #callHandler(): Promise<Outcome> {
+  /** How long earlier attempts ran; `undefined` where none has begun. */
+  #ranBeforeMs(): number | undefined {
+    const attempt = this.#task?.attempt;
+    return attempt?.state === "leased" ? attempt.ranMs : undefined;
+  }
+
+  async #callHandler(): Promise<HandlerOutcome> {
     try {
-      const outcome = await runInTask(this, () => this.#tool.handler(this.#call.arguments, this.#context()));
+      const outcome = await runInTask(this, () => this.#begin());
       return storableOutcome(outcome, this.#host.maxResultBytes);
     } catch (error) {
-      return thrownOutcome(error);
+      return { ...thrownOutcome(error), retry: retryAfter(error, this.#tool.recovery) };
     }
+  }
+
+  #begin(): ReturnType<ToolDefinition["handler"]> {
+    const { handler, recovery } = this.#tool;
+    const resume = this.#ranBeforeMs() === undefined ? undefined : resumeOf(recovery);
+    const context = this.#context();
+    if (resume === undefined) return handler(this.#call.arguments, context);
+    return resume(this.#call.arguments, context, this.#task?.checkpoint);
   }
 
   #context(): ToolContext {
@@ -189,7 +208,6 @@ export class RunningAttempt implements TaskHandle {
       sendProgress: (current, options) => this.sendProgress(current, options),
       request: this.#call.request ?? {},
       input: this.#call.input,
-      resumeFrom: this.#task?.checkpoint,
     };
   }
 
@@ -209,6 +227,30 @@ export class RunningAttempt implements TaskHandle {
 
   // --- the end ---------------------------------------------------------------------------------------------------
 
+  /** What the handler's outcome is to the task: its end, unless another try is to follow. */
+  #lastMove({ retry, ...outcome }: HandlerOutcome): AttemptEvent {
+    return (retry && this.#retryEvent(outcome, retry.afterMs)) ?? this.#finishEvent(outcome);
+  }
+
+  #retryEvent(outcome: Outcome, afterMs: number | undefined): AttemptEvent | undefined {
+    const task = this.#task;
+    if (task === undefined || outcome.kind !== "threw" || !this.#host.mayRetry()) return undefined;
+    const ranMs = this.#runLimit?.ranMs ?? 0;
+    const { tries } = task.attempt;
+    const most = triesOf(this.#tool.recovery, this.#host.maxTries);
+    if (tries >= most || ranMs >= (task.maxRunMs ?? Number.POSITIVE_INFINITY)) return undefined;
+    const pauseMs = afterMs ?? backOffOf(this.#tool.recovery, tries);
+    const again = `Try ${tries} of ${most} failed; the next one begins in ${seconds(pauseMs)}.`;
+    return {
+      type: "retry",
+      epoch: this.#epoch,
+      notBeforeAt: this.#host.now() + pauseMs,
+      ranMs,
+      statusMessage: boundedText(`${again} ${outcome.message}`),
+      ...this.#reporter?.last({ outputs: true }),
+    };
+  }
+
   #finishEvent(outcome: Outcome, statusMessage: string | undefined = messageOf(outcome)): AttemptEvent {
     const report = this.#reporter?.last({ outputs: outcome.kind === "threw" || outcome.kind === "protocol_error" });
     const event: AttemptEvent = { type: "finish", epoch: this.#epoch, outcome, ...report };
@@ -227,7 +269,7 @@ export class RunningAttempt implements TaskHandle {
       () => event,
       () => this.#over,
     );
-    this.#finished();
+    this.#finished("ended");
   }
 
   /** While the store is out, tries until the event lands or `isMoot`. Answers whether it was taken. */
@@ -251,14 +293,15 @@ export class RunningAttempt implements TaskHandle {
     if (this.#task === undefined) return false;
     const applied = await this.#host.apply(this.#task, event);
     if (applied === null) {
-      this.#finished();
+      this.#finished("ended");
       return false;
     }
     this.see(applied.task);
     return applied.refused === undefined;
   }
 
-  #finished(): void {
+  /** `lost`: the task may go on elsewhere. */
+  #finished(how: "ended" | "lost"): void {
     if (this.#over) return;
     this.#over = true;
     this.#task = undefined;
@@ -271,7 +314,7 @@ export class RunningAttempt implements TaskHandle {
     // Whoever ended the task, work that still runs has nobody to work for.
     if (this.#work === "running" && !this.#stopping) {
       this.#stopping = true;
-      void this.#stop();
+      void (how === "lost" ? this.#putDown() : this.#stop());
     }
     this.#leaveIfDone();
   }
@@ -298,8 +341,9 @@ export class RunningAttempt implements TaskHandle {
   see(task: TaskRecord): void {
     if (this.#task === undefined || task.version < this.#task.version) return;
     this.#task = task;
-    if (isTerminal(task) || task.attempt.epoch !== this.#epoch || task.attempt.state !== "leased") {
-      this.#finished();
+    const isMine = task.attempt.epoch === this.#epoch && task.attempt.state === "leased";
+    if (isTerminal(task) || !isMine) {
+      this.#finished(isTerminal(task) ? "ended" : "lost");
       return;
     }
     this.#questions?.look(task.questions);
@@ -361,6 +405,17 @@ export class RunningAttempt implements TaskHandle {
     return this.#ladder.stop();
   }
 
+  /**
+   * Ends the work in this process, for it to be done in another. What is resumed there must not be stopped here: it is only
+   * let go of.
+   */
+  async #putDown(): Promise<StopResult> {
+    if (policyOf(this.#tool.recovery) !== "resume" || this.#work === "waiting") return this.#stop();
+    this.#questions?.withdrawAll("task_ended");
+    this.#cancelSource.cancel(new HandedOverError());
+    return this.#ladder.letEnd();
+  }
+
   /** Ends the task as failed because the engine will not let it go on; the work is told to stop first. */
   async stopAndFail(reason: "run_time_exceeded" | "shutdown", why: string): Promise<void> {
     if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
@@ -379,21 +434,34 @@ export class RunningAttempt implements TaskHandle {
   async release(): Promise<void> {
     if (this.#over || this.#stopping || this.#ending !== undefined) return this.#ending;
     this.#stopping = true;
-    const { how } = await this.#stop();
+    const { how } = await this.#putDown();
     if (how === "still_running") this.abandon();
-    else await this.#end({ type: "release", epoch: this.#epoch });
+    else await this.#end(this.#releaseEvent(how));
+  }
+
+  #releaseEvent(how: StopResult["how"]): AttemptEvent {
+    const event: AttemptEvent = { type: "release", epoch: this.#epoch };
+    if (how === "not_started") return event;
+    const statusMessage = "Its server shut down; the task goes on when the next one takes it up.";
+    return Object.assign(
+      event,
+      { ranMs: this.#runLimit?.ranMs ?? 0, statusMessage },
+      this.#reporter?.last({ outputs: true }),
+    );
   }
 
   /** Writes nothing more; whoever finds the lease run out decides. */
   abandon(): void {
-    this.#finished();
+    this.#finished("lost");
   }
 
   /** Puts off the lease's deadline. A lease that is lost, or could not be renewed in time, stops the work. */
   async renew(): Promise<void> {
     if (this.#over) return;
     try {
-      await this.#apply({ type: "renew", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() });
+      const event: AttemptEvent = { type: "renew", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() };
+      if (this.#runLimit !== undefined) event.ranMs = this.#runLimit.ranMs;
+      await this.#apply(event);
     } catch (error) {
       if (this.#work === "running" && this.#leaseHasPassed()) {
         this.#host.logger.error(
@@ -523,4 +591,8 @@ export class RunningAttempt implements TaskHandle {
     }
     this.#questions?.withdraw(key, "timed_out");
   }
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`;
 }

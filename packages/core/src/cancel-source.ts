@@ -9,6 +9,17 @@ export class CancelledError extends Error {
   }
 }
 
+/**
+ * The reason of the abort signal when this process lets a task go that is to be resumed elsewhere: its server shuts down, or
+ * another process has taken it up. What works for the task outside this process is to be left alone; registered interrupts
+ * are not called.
+ */
+export class HandedOverError extends CancelledError {
+  constructor() {
+    super("The task goes on in another process.");
+  }
+}
+
 /** Lets a tool stop cooperatively. */
 export interface CancelToken {
   isCancelled(): boolean;
@@ -20,6 +31,7 @@ export interface CancelToken {
 
 export class CancelSource implements CancelToken {
   #state: "open" | "cancelled" | "closed" = "open";
+  #reason: CancelledError | undefined;
   // One for all who wait: a tool may race it against every step of a long run.
   #end: Promise<boolean> | undefined;
   #resolveEnd: ((cancelled: boolean) => void) | undefined;
@@ -28,7 +40,7 @@ export class CancelSource implements CancelToken {
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#state === "cancelled") this.#controller.abort(new CancelledError());
+    if (this.#state === "cancelled") this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
@@ -37,7 +49,7 @@ export class CancelSource implements CancelToken {
   }
 
   checkCancelled(): void {
-    if (this.#state === "cancelled") throw new CancelledError();
+    if (this.#state === "cancelled") throw this.#reason;
   }
 
   wait(): Promise<boolean> {
@@ -49,9 +61,9 @@ export class CancelSource implements CancelToken {
   }
 
   /** Cancels the call; does nothing once it is cancelled or closed. */
-  cancel(): void {
-    if (!this.#leave("cancelled")) return;
-    this.#controller?.abort(new CancelledError());
+  cancel(reason: CancelledError = new CancelledError()): void {
+    if (this.#state === "open") this.#reason = reason;
+    if (this.#leave("cancelled")) this.#controller?.abort(reason);
   }
 
   /** The call has ended: it can't be cancelled any more. */

@@ -2,7 +2,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CancelSource, type CancelToken } from "./cancel-source.js";
 import type { JsonObject, JsonValue } from "./json.js";
-import type { Outcome, RecoveryPolicy } from "./task.js";
+import type { Outcome } from "./task.js";
+import type { ToolRecovery } from "./tool-recovery.js";
 
 /** Stops the work. May be asynchronous; what it throws is logged and does not stop the cancellation. */
 export type Interrupt = () => unknown;
@@ -57,7 +58,7 @@ export interface TaskHandle {
    * @throws QuestionWithdrawnError when nobody answers in time, or the task ends first
    */
   ask(question: QuestionRequest): Promise<JsonObject>;
-  /** Keeps what the tool needs to go on after a crash; replaces what was kept. The next attempt has it as `resumeFrom`. */
+  /** Keeps, durably, what the tool's `resume` needs to go on after a crash; replaces what was kept. */
   checkpoint(value: JsonValue): Promise<boolean>;
 }
 
@@ -77,19 +78,27 @@ export interface ToolContext {
   readonly request: JsonObject;
   /** The validated arguments as their schema made them, where they were handed over in this process. */
   readonly input: unknown;
-  /** The last checkpoint of the attempts before this one; `undefined` where there is none. */
-  readonly resumeFrom: JsonValue | undefined;
 }
 
 /** A tool as the runtime runs it. A throw becomes an outcome of kind `threw`. */
-export type ToolHandler = (args: JsonObject, context: ToolContext) => Outcome | Promise<Outcome>;
+export type ToolHandler = (args: JsonObject, context: ToolContext) => HandlerOutcome | Promise<HandlerOutcome>;
+
+/** What a handler came to. `retry`, never stored: another try may fare better, after so long where that is known. */
+export type HandlerOutcome = Outcome & { retry?: { afterMs?: number } | undefined };
+
+/** Goes on where the last attempt of the task was lost, with the last checkpoint; `undefined` where none was kept. */
+export type ResumeHandler = (
+  args: JsonObject,
+  context: ToolContext,
+  checkpoint: JsonValue | undefined,
+) => ReturnType<ToolHandler>;
 
 /** A tool that can run as a task. */
 export interface ToolDefinition {
   name: string;
   handler: ToolHandler;
-  /** What becomes of a task whose runner is lost. Default: `fail`. */
-  recovery?: RecoveryPolicy;
+  /** What becomes of a task that did not come to its end. Default: `fail`. */
+  recovery?: ToolRecovery;
   /** How long it may run, waiting for a person not counted. Default: without limit. */
   maxRunMs?: number;
   /** How long its finished tasks are kept unless the caller says otherwise. Default: the runtime's. */
@@ -141,7 +150,6 @@ export function directContext(
     sendProgress,
     request,
     input,
-    resumeFrom: undefined,
   };
   return { context, cancelSource };
 }

@@ -1,4 +1,5 @@
 /** What a handler hands back or throws, made fit to be stored: an outcome that no store can take would never land. */
+import type { HandlerOutcome } from "./context.js";
 import { textOfThrown } from "./logger.js";
 import { boundedText } from "./status-message.js";
 import type { Outcome } from "./task.js";
@@ -14,7 +15,7 @@ export function thrownOutcome(thrown: unknown): Extract<Outcome, { kind: "threw"
 }
 
 /** `outcome` itself where it is one, JSON can carry it and it has at most `maxBytes`; else one that says what was wrong. */
-export function storableOutcome(outcome: Outcome, maxBytes: number): Outcome {
+export function storableOutcome(outcome: HandlerOutcome, maxBytes: number): HandlerOutcome {
   if (typeof outcome !== "object" || outcome === null || !KINDS.has(outcome.kind))
     return { kind: "threw", message: "The tool returned nothing that is an outcome." };
   if (outcome.kind === "threw") return { ...outcome, message: boundedText(outcome.message, MAX_THROWN_TEXT) };

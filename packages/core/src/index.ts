@@ -1,15 +1,17 @@
 // What this package promises. Adding a line here is a decision.
 
 export type { CancelSource, CancelToken } from "./cancel-source.js";
-export { CancelledError } from "./cancel-source.js";
+export { CancelledError, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
 export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
+  HandlerOutcome,
   Interrupt,
   InterruptOptions,
   QuestionRequest,
+  ResumeHandler,
   SendProgress,
   TaskHandle,
   ToolContext,
@@ -86,6 +88,8 @@ export {
   summarize,
   TERMINAL_STATUSES,
 } from "./task.js";
+export type { RetryOptions, ToolRecovery } from "./tool-recovery.js";
+export { assertRecovery, RetryableError, retryAfter } from "./tool-recovery.js";
 export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from "./transitions.js";
 export { transition } from "./transitions.js";
 export type { StopSignal, WaitOptions } from "./waiting.js";

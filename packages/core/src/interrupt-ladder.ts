@@ -65,11 +65,21 @@ export class InterruptLadder {
     return this.#stopping;
   }
 
+  /** Calls nothing, and waits for the work to end within its grace: it has been told in another way. */
+  async letEnd(): Promise<StopResult> {
+    await this.#settlesWithinGrace();
+    return this.#result();
+  }
+
   async #stop(): Promise<StopResult> {
     this.#stage = "interrupting";
     for (const { stop } of this.#interrupts ?? []) void this.#call(stop);
     await this.#settlesWithinGrace();
     if (!this.#isSettled) await this.#escalate();
+    return this.#result();
+  }
+
+  #result(): StopResult {
     const result: StopResult = { how: this.#isSettled ? "stopped" : "still_running" };
     if (this.#error !== undefined) result.error = this.#error;
     return result;

@@ -6,6 +6,7 @@ import { newTaskId } from "./ids.js";
 import type { JsonObject } from "./json.js";
 import type { Settings } from "./runtime-options.js";
 import type { Attempt, LiveTask, TaskRecord } from "./task.js";
+import { policyOf } from "./tool-recovery.js";
 import type { Watcher } from "./watchers.js";
 
 export interface CreateTask {
@@ -54,7 +55,7 @@ export function newTask(
     createdAt: now,
     lastUpdatedAt: now,
     ttlMs: ttlOf(call.ttlMs, tool, settings),
-    recovery: tool.recovery ?? "fail",
+    recovery: policyOf(tool.recovery),
     questions: [],
     attempt,
     version: 1,

@@ -5,10 +5,12 @@
 import type { Applied } from "./attempt.js";
 import type { Clock } from "./clock.js";
 import type { ToolDefinition } from "./context.js";
+import type { Deadline, Deadlines } from "./deadlines.js";
 import { describeError, type Logger } from "./logger.js";
 import { Repeater } from "./repeater.js";
 import type { TaskStore } from "./store.js";
-import type { TaskRecord, TaskSummary } from "./task.js";
+import { type FailureReason, isTerminal, type TaskRecord, type TaskSummary } from "./task.js";
+import { policyOf, triesOf } from "./tool-recovery.js";
 import type { TaskEvent } from "./transitions.js";
 
 const PAGE = 100;
@@ -16,9 +18,12 @@ const PAGE = 100;
 export interface RecoveryOptions {
   store: TaskStore;
   clock: Clock;
+  deadlines: Deadlines;
   logger: Logger;
-  /** How often a task is run, all told, when it may be run again. */
+  /** How often a task that may be run again is run, all told, unless its tool says otherwise. */
   maxTries: number;
+  /** How long a task waits for a process that knows its tool. */
+  unknownToolMs: number;
   /** Whether this process runs what it leases itself. */
   runsTasks: boolean;
   runnerId: string;
@@ -36,24 +41,45 @@ export interface RecoveryOptions {
 export class Recovery {
   readonly #options: RecoveryOptions;
   readonly #rounds: Repeater;
+  /** Tasks in the pause before their next try. */
+  readonly #pauses = new Map<string, Deadline>();
   #lookedAt: number | undefined;
+  #isOn = false;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
     const { clock, leaseMs, logger } = options;
-    const onError = (error: unknown): void =>
-      logger.warn({ error: describeError(error) }, "lost tasks could not be looked for; trying again");
+    const onError = (error: unknown): void => logger.warn({ error: describeError(error) }, NOT_LOOKED);
     this.#rounds = new Repeater({ clock, intervalMs: leaseMs / 3, onError, work: () => this.look() });
   }
 
-  /** Looks at once, and then again and again. */
-  start(): void {
+  /** Looks at once, and then again and again where there are other processes. */
+  start({ again }: { again: boolean }): void {
+    this.#isOn = true;
     this.#lookedAt = undefined;
-    this.#rounds.start({ atOnce: true });
+    if (again) this.#rounds.start({ atOnce: true });
+    else
+      void this.look().catch((error: unknown) =>
+        this.#options.logger.warn({ error: describeError(error) }, NOT_LOOKED),
+      );
   }
 
   stop(): void {
+    this.#isOn = false;
     this.#rounds.stop();
+    for (const pause of this.#pauses.values()) pause.cancel();
+    this.#pauses.clear();
+  }
+
+  /** Takes the task up at the end of its pause, if nobody has by then. */
+  awaitTry({ taskId, attempt }: Pick<TaskSummary, "taskId" | "attempt">): void {
+    if (!this.#isOn || this.#pauses.has(taskId) || attempt.state !== "queued" || attempt.notBeforeAt === undefined)
+      return;
+    const pause = this.#options.deadlines.at(attempt.notBeforeAt, () => {
+      this.#pauses.delete(taskId);
+      void this.#recover(taskId);
+    });
+    this.#pauses.set(taskId, pause);
   }
 
   /** Looks at every unfinished task once. What it costs grows with what runs, not with what is retained. */
@@ -63,7 +89,10 @@ export class Recovery {
     do {
       const query = { limit: PAGE, unfinished: true };
       const page = await this.#options.store.list(cursor === undefined ? query : { ...query, cursor });
-      for (const task of page.tasks) if (this.#isLost(task)) await this.#recover(task.taskId);
+      for (const task of page.tasks) {
+        if (isPausing(task, this.#options.now())) this.awaitTry(task);
+        else if (this.#isLost(task)) await this.#recover(task.taskId);
+      }
       cursor = page.nextCursor;
     } while (cursor !== undefined);
   }
@@ -100,36 +129,68 @@ export class Recovery {
   }
 
   async #settle(task: TaskRecord): Promise<void> {
-    const { attempt, cancellation } = task;
+    const { attempt, cancellation, toolName } = task;
+    if (isTerminal(task) || isPausing(task, this.#options.now())) return;
+    const tool = this.#options.toolNamed(toolName);
     if (attempt.state === "queued" && cancellation !== undefined)
       await this.#options.apply(task, { type: "cancel", how: "not_started" });
-    else if (cancellation === undefined && this.#mayRunAgain(task)) await this.#runAgain(task);
-    else await this.#lose(task);
+    else if (cancellation !== undefined || this.#mustFail(task, tool)) await this.#lose(task, "runner_lost", LOST);
+    else if (tool !== undefined) await this.#runAgain(task, tool);
+    else if (this.#isForsaken(task)) await this.#lose(task, "unknown_tool", forsaken(task));
   }
 
-  /** A task that never started is safe to start, whatever its policy. */
-  #mayRunAgain({ attempt, recovery }: TaskRecord): boolean {
-    const started = attempt.state === "leased" && attempt.startedAt !== undefined;
-    return !started || (recovery !== "fail" && attempt.tries < this.#options.maxTries);
+  /** A task that never started is safe to start, whatever its policy. Where the tool is not known, others know its tries. */
+  #mustFail({ attempt, recovery }: TaskRecord, tool: ToolDefinition | undefined): boolean {
+    if (attempt.state !== "leased" || attempt.startedAt === undefined) return false;
+    if (recovery === "fail") return true;
+    if (tool === undefined) return false;
+    return policyOf(tool.recovery) === "fail" || attempt.tries >= triesOf(tool.recovery, this.#options.maxTries);
   }
 
-  async #runAgain(task: TaskRecord): Promise<void> {
-    // A tool that is not known here may be known to another process, which then takes the task.
-    if (!this.#options.runsTasks || this.#options.toolNamed(task.toolName) === undefined) return;
+  /** A tool that is not known here may be known to another process, but not for ever. */
+  #isForsaken({ attempt, lastUpdatedAt }: TaskRecord): boolean {
+    if (!this.#options.runsTasks) return false;
+    const sinceAt = attempt.state === "leased" ? Math.max(attempt.leaseUntilAt, lastUpdatedAt) : lastUpdatedAt;
+    return this.#options.now() - sinceAt > this.#options.unknownToolMs;
+  }
+
+  async #runAgain(task: TaskRecord, tool: ToolDefinition): Promise<void> {
+    if (!this.#options.runsTasks) return;
     const leased = await this.#options.apply(task, {
       type: "lease",
       runnerId: this.#options.runnerId,
       leaseUntilAt: this.#options.leaseUntilAt(),
+      ...this.#whatIsSaid(task, tool),
     });
     if (leased !== null && leased.refused === undefined) await this.#options.adopt(leased.task);
   }
 
-  async #lose(task: TaskRecord): Promise<void> {
-    const message = "The process that ran this task was lost before the work ended; its output so far was kept.";
+  /** To clients of a task that is run again. Nothing when it was handed over: it goes on as if nothing had been. */
+  #whatIsSaid({ attempt }: TaskRecord, { recovery }: ToolDefinition): { statusMessage?: string } {
+    const isLost = attempt.state === "leased";
+    if (!isLost && (attempt.state !== "queued" || attempt.notBeforeAt === undefined)) return {};
+    const nth = `try ${attempt.tries + 1} of ${triesOf(recovery, this.#options.maxTries)}`;
+    if (!isLost) return { statusMessage: `This is ${nth}.` };
+    const how = policyOf(recovery) === "resume" ? "another goes on with it" : "it is run again";
+    return { statusMessage: `The process that ran this task was lost; ${how} (${nth}).` };
+  }
+
+  async #lose(task: TaskRecord, reason: FailureReason, message: string): Promise<void> {
     await this.#options.apply(task, {
       type: "lose",
-      outcome: { kind: "threw", reason: "runner_lost", message },
+      outcome: { kind: "threw", reason, message },
       statusMessage: message,
     });
   }
+}
+
+const NOT_LOOKED = "lost tasks could not be looked for; trying again";
+const LOST = "The process that ran this task was lost before the work ended; its output so far was kept.";
+
+const forsaken = ({ toolName }: TaskRecord): string =>
+  `No server knows the tool ${JSON.stringify(toolName)} any more, so that nobody can run this task.`;
+
+/** Whether the pause before its next try is not over. */
+function isPausing({ attempt }: Pick<TaskSummary, "attempt">, now: number): boolean {
+  return attempt.state === "queued" && attempt.notBeforeAt !== undefined && attempt.notBeforeAt > now;
 }

@@ -1,37 +1,47 @@
-/** How long a handler may run, time spent waiting for a person not counted. */
+/** How long a tool has run, in all attempts, and how long it may; time spent waiting for a person not counted. */
 import type { Deadline, Deadlines } from "./deadlines.js";
 
 export interface RunLimitOptions {
   deadlines: Deadlines;
   now: () => number;
-  limitMs: number;
+  /** How long earlier attempts ran. */
+  ranMs: number;
+  /** Absent: without limit. */
+  limitMs: number | undefined;
   /** Called once, when the time is used up. */
   onExceeded: () => void;
 }
 
 export class RunLimit {
   readonly #options: RunLimitOptions;
-  #leftMs: number;
-  #sinceAt = 0;
+  #beforeMs: number;
+  /** Set while it counts. */
+  #sinceAt: number | undefined;
   #deadline: Deadline | undefined;
 
   constructor(options: RunLimitOptions) {
     this.#options = options;
-    this.#leftMs = options.limitMs;
+    this.#beforeMs = options.ranMs;
+  }
+
+  get ranMs(): number {
+    if (this.#sinceAt === undefined) return this.#beforeMs;
+    return this.#beforeMs + Math.max(0, this.#options.now() - this.#sinceAt);
   }
 
   /** Counts from now on; goes on where it was paused. */
   resume(): void {
-    if (this.#deadline !== undefined) return;
-    const { deadlines, now, onExceeded } = this.#options;
+    if (this.#sinceAt !== undefined) return;
+    const { deadlines, now, limitMs, onExceeded } = this.#options;
     this.#sinceAt = now();
-    this.#deadline = deadlines.at(this.#sinceAt + this.#leftMs, onExceeded);
+    if (limitMs !== undefined) this.#deadline = deadlines.at(this.#sinceAt + limitMs - this.#beforeMs, onExceeded);
   }
 
   pause(): void {
-    if (this.#deadline === undefined) return;
-    this.#deadline.cancel();
+    if (this.#sinceAt === undefined) return;
+    this.#beforeMs = this.ranMs;
+    this.#sinceAt = undefined;
+    this.#deadline?.cancel();
     this.#deadline = undefined;
-    this.#leftMs = Math.max(0, this.#leftMs - (this.#options.now() - this.#sinceAt));
   }
 }

@@ -39,8 +39,10 @@ export interface TaskRuntimeOptions {
   sweepIntervalMs?: number;
   /** How often a store of several processes is asked anew when its signals are silent. Default: 1 second without signals, else 5. */
   pollIntervalMs?: number;
-  /** How often a task whose policy is `retry` or `resume` is run, all told. Default: 3. */
+  /** How often a task whose policy is `retry` or `resume` is run, all told, when its tool does not say. Default: 3. */
   maxTries?: number;
+  /** How long a task that nobody runs waits for a process that knows its tool; it fails then. Default: 15 minutes. */
+  unknownToolMs?: number;
   /** How much one owner, and all of them together, may take. Default: {@link DEFAULT_LIMITS}, member by member. */
   limits?: Partial<Limits>;
 }
@@ -58,6 +60,7 @@ const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
   maxArgumentsBytes: 4 * 1024 * 1024,
   sweepIntervalMs: 30_000,
   maxTries: 3,
+  unknownToolMs: 15 * 60_000,
 };
 
 /** `options` with the defaults where they say nothing. */

@@ -28,6 +28,7 @@ import { type Settings, settingsOf, type TaskRuntimeOptions } from "./runtime-op
 import type { TaskPage, TaskStore } from "./store.js";
 import { takeStrayErrors } from "./stray-errors.js";
 import { isTerminal, type TaskRecord } from "./task.js";
+import { assertRecovery } from "./tool-recovery.js";
 import type { TaskEvent } from "./transitions.js";
 import { type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
 import { type Watcher, Watchers } from "./watchers.js";
@@ -130,12 +131,14 @@ export class TaskRuntime {
   }
 
   #newRecovery(): Recovery {
-    const { leaseMs, maxTries } = this.#settings;
+    const { leaseMs, maxTries, unknownToolMs } = this.#settings;
     return new Recovery({
       store: this.#store,
       clock: this.#clock,
+      deadlines: this.#deadlines,
       logger: this.#logger,
       maxTries,
+      unknownToolMs,
       leaseMs,
       runsTasks: this.#runner.inProcess,
       runnerId: this.runnerId,
@@ -207,8 +210,13 @@ export class TaskRuntime {
 
   // --- life ------------------------------------------------------------------------------------------------------
 
-  /** Makes a tool known. A name that is known already is replaced, for tasks that start from now on. */
+  /**
+   * Makes a tool known. A name that is known already is replaced, for tasks that start from now on.
+   *
+   * @throws TypeError, RangeError for a recovery that is none
+   */
   define(tool: ToolDefinition): void {
+    assertRecovery(tool.name, tool.recovery);
     this.#tools.set(tool.name, tool);
   }
 
@@ -253,8 +261,8 @@ export class TaskRuntime {
     }
     this.#state = "open";
     this.#sweeper.start();
+    this.#recovery.start({ again: this.#store.singleProcess !== true });
     if (this.#store.singleProcess === true) return;
-    this.#recovery.start();
     for (const repeater of this.#upkeep) repeater.start();
   }
 
@@ -528,6 +536,7 @@ export class TaskRuntime {
 
   #tell(task: TaskRecord): void {
     if (isTerminal(task)) this.#admission.ledger.ended(task);
+    else if (task.attempt.state === "queued") this.#recovery.awaitTry(task);
     this.#attempts.get(task.taskId)?.see(task);
     this.#watchers.changed(task);
   }
@@ -555,7 +564,7 @@ export class TaskRuntime {
   }
 
   #attemptHost(): AttemptHost {
-    const { cancelGraceMs, maxOutputBytes, maxResultBytes } = this.#settings;
+    const { cancelGraceMs, maxOutputBytes, maxResultBytes, maxTries } = this.#settings;
     return {
       logger: this.#logger,
       deadlines: this.#deadlines,
@@ -563,6 +572,8 @@ export class TaskRuntime {
       cancelGraceMs,
       maxOutputBytes,
       maxResultBytes,
+      maxTries,
+      mayRetry: () => this.#state === "open" || this.#store.singleProcess !== true,
       now: () => this.now(),
       leaseUntilAt: () => this.#leaseUntilAt(),
       apply: (task, event) => this.#apply(task, event),

@@ -60,12 +60,28 @@ export interface Question {
 
 /**
  * What the engine knows of the run. `epoch` grows with every lease, so a runner whose lease was lost carries a
- * stale epoch and can write nothing.
+ * stale epoch and can write nothing. `tries` counts the attempts that may have run, this one included; `notBeforeAt` is
+ * the end of the pause before the next one.
  */
 export type Attempt =
-  | { state: "queued"; epoch: number; tries: number }
-  | { state: "leased"; epoch: number; tries: number; runnerId: string; leaseUntilAt: number; startedAt?: number }
+  | ({ state: "queued"; epoch: number; tries: number; notBeforeAt?: number } & Earlier)
+  | ({
+      state: "leased";
+      epoch: number;
+      tries: number;
+      runnerId: string;
+      leaseUntilAt: number;
+      startedAt?: number;
+    } & Earlier)
   | { state: "ended"; epoch: number; tries: number; runnerId?: string };
+
+/**
+ * What attempts so far have used up: how long the tool has run, time spent waiting for a person not counted, as far as was
+ * written. Absent until that is first written; there, the tool has begun before.
+ */
+interface Earlier {
+  ranMs?: number;
+}
 
 /** What cancelling came to. `how` is absent while the work is being told to stop. */
 export interface Cancellation {
@@ -77,9 +93,8 @@ export interface Cancellation {
 }
 
 /**
- * What a process that finds the task without its runner does with it: ends it as failed, or has it run again, at most
- * `maxTries` times all told. An attempt that runs again gets the last checkpoint as `resumeFrom`; `resume` says that the
- * tool goes on from there, `retry` that it may begin anew. The engine does the same for both.
+ * What a process that finds the task without its runner does with it: ends it as failed, runs it again from the start, or
+ * has the tool go on from its last checkpoint. How often, and how, is the tool's to say.
  */
 export type RecoveryPolicy = "fail" | "retry" | "resume";
 

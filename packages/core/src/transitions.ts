@@ -10,9 +10,12 @@ import { isTerminal, outstandingQuestions } from "./task.js";
 export type AttemptEvent =
   /** The tool is about to run. */
   | { type: "start"; epoch: number; leaseUntilAt: number }
-  | { type: "renew"; epoch: number; leaseUntilAt: number }
+  /** `ranMs`: how long the tool has run, in all attempts. */
+  | { type: "renew"; epoch: number; leaseUntilAt: number; ranMs?: number }
   /** Handed back, unharmed, to be leased by another runner. */
-  | { type: "release"; epoch: number }
+  | ({ type: "release"; epoch: number; ranMs?: number; statusMessage?: string } & LastReport)
+  /** This try failed, and another is to follow at `notBeforeAt` or later. */
+  | ({ type: "retry"; epoch: number; notBeforeAt: number; ranMs: number; statusMessage: string } & LastReport)
   /** What the work has come to so far; members that are absent stay as they are. */
   | { type: "report"; epoch: number; progress?: Progress; partialOutput?: JsonValue[]; statusMessage?: string }
   /** `requireInput` and `setWorking`. */
@@ -31,13 +34,14 @@ type CancelHow = NonNullable<Cancellation["how"]>;
 
 /** What may happen to a task from outside its attempt. */
 export type OutsideEvent =
-  | { type: "lease"; runnerId: string; leaseUntilAt: number }
+  /** `statusMessage`: what clients are told of it when the tool has begun before. */
+  | { type: "lease"; runnerId: string; leaseUntilAt: number; statusMessage?: string }
   | { type: "answer"; key: string; answer: JsonObject }
   /** Asks whoever runs the task to stop it. */
   | { type: "request_cancel" }
   /** Ends a task that nobody runs (`not_started`), or whose runner did not stop it in time (`still_running`). */
   | { type: "cancel"; how: "not_started" | "still_running" }
-  /** The lease ran out and the task is not to be run again. Ends as cancelled if that was asked for. */
+  /** Nobody runs the task, and nobody is to. Ends as cancelled if that was asked for. */
   | { type: "lose"; outcome: Extract<Outcome, { kind: "threw" }>; statusMessage: string };
 
 export type TaskEvent = AttemptEvent | OutsideEvent;
@@ -48,6 +52,7 @@ export type Refusal =
   | "stale_epoch"
   | "not_leased"
   | "lease_live"
+  | "not_due"
   | "cancel_requested"
   | "unknown_question"
   | "already_answered"
@@ -81,10 +86,11 @@ function attemptTransition(task: TaskRecord, attempt: Leased, event: AttemptEven
       if (task.cancellation !== undefined) return refuse("cancel_requested");
       return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, startedAt: at } } };
     case "renew":
-      return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt } } };
+      return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, ...ranFor(event.ranMs) } } };
     case "release":
-      // Handing back in good order is no failed try.
-      return { changes: { attempt: { state: "queued", epoch: attempt.epoch, tries: attempt.tries - 1 } } };
+      return release(attempt, event, at);
+    case "retry":
+      return retry(task, attempt, event, at);
     case "report":
       return report(event, at);
     case "set_status":
@@ -117,7 +123,8 @@ function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, a
       if (event.how === "not_started" && isLive(attempt, now)) return refuse("lease_live");
       return cancel(task, event, at);
     case "lose":
-      if (attempt.state !== "leased") return refuse("not_leased");
+      // Handed back in the meantime it is anybody's to run, if there is anybody who can.
+      if (attempt.state !== "leased" && event.outcome.reason !== "unknown_tool") return refuse("not_leased");
       if (isLive(attempt, now)) return refuse("lease_live");
       return lose(task, event, at);
   }
@@ -129,21 +136,80 @@ function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>
   const { attempt } = task;
   if (isLive(attempt, now)) return refuse("lease_live");
   if (task.cancellation !== undefined) return refuse("cancel_requested");
+  if (attempt.state === "queued" && attempt.notBeforeAt !== undefined && attempt.notBeforeAt > now)
+    return refuse("not_due");
   const { runnerId, leaseUntilAt } = event;
   // A lease under which nothing ran was no try.
   const tries = attempt.state === "leased" && attempt.startedAt === undefined ? attempt.tries : attempt.tries + 1;
+  const epoch = attempt.epoch + 1;
   const changes: TaskChanges = {
-    attempt: { state: "leased", epoch: attempt.epoch + 1, tries, runnerId, leaseUntilAt },
+    attempt: { state: "leased", epoch, tries, runnerId, leaseUntilAt, ...earlierOf(attempt) },
   };
+  if (hasBegun(attempt)) Object.assign(changes, beginningAgain(task, event.statusMessage, now));
   // The code that had said `requireInput` is gone; open questions are still there to be answered.
   if (task.status === "input_required" && outstandingQuestions(task).length === 0) changes.status = "working";
   return { changes };
 }
 
+/** What clients see change when a tool that has begun before is run again. */
+function beginningAgain(task: TaskRecord, statusMessage: string | undefined, now: number): TaskChanges {
+  const changes: TaskChanges = { lastUpdatedAt: Math.max(now, task.lastUpdatedAt) };
+  // A person who is being asked something reads what it is.
+  if (task.status === "working") changes.statusMessage = statusMessage;
+  // A new start has come nowhere yet; what the last one produced stays until the new one says what it has.
+  if (task.recovery === "retry" && task.progress !== undefined) changes.progress = undefined;
+  return changes;
+}
+
+const ranFor = (ranMs: number | undefined): { ranMs?: number } => (ranMs === undefined ? {} : { ranMs });
+
+function hasBegun(attempt: Attempt): boolean {
+  return earlierOf(attempt).ranMs !== undefined;
+}
+
+/** Of an attempt that began and wrote nothing more, nothing is known but that. */
+function earlierOf(attempt: Attempt): { ranMs?: number } {
+  if (attempt.state === "ended") return {};
+  if (attempt.ranMs !== undefined) return { ranMs: attempt.ranMs };
+  return attempt.state === "leased" && attempt.startedAt !== undefined ? { ranMs: 0 } : {};
+}
+
+/** Handing back in good order is no failed try. */
+function release(attempt: Leased, event: Extract<AttemptEvent, { type: "release" }>, at: number): Transition {
+  const { epoch, tries } = attempt;
+  const changes: TaskChanges = {
+    attempt: { state: "queued", epoch, tries: tries - 1, ...earlierOf(attempt), ...ranFor(event.ranMs) },
+    lastUpdatedAt: at,
+  };
+  if (event.statusMessage !== undefined) changes.statusMessage = event.statusMessage;
+  takeLastReport(changes, event);
+  return { changes };
+}
+
+/** The code that asked has ended, so what it still asked is asked no more. */
+function retry(
+  task: TaskRecord,
+  { epoch, tries }: Leased,
+  event: Extract<AttemptEvent, { type: "retry" }>,
+  at: number,
+): Transition {
+  if (task.cancellation !== undefined) return refuse("cancel_requested");
+  const { notBeforeAt, ranMs, statusMessage } = event;
+  const changes: TaskChanges = {
+    ...withdrawn(task, at),
+    status: "working",
+    statusMessage,
+    attempt: { state: "queued", epoch, tries, notBeforeAt, ranMs },
+    lastUpdatedAt: at,
+  };
+  takeLastReport(changes, event);
+  return { changes };
+}
+
 function lose(task: TaskRecord, event: Extract<OutsideEvent, { type: "lose" }>, at: number): Transition {
   if (task.cancellation !== undefined) {
-    const started = task.attempt.state === "leased" && task.attempt.startedAt !== undefined;
-    if (!started) return cancel(task, { how: "not_started" }, at);
+    const mayRun = task.attempt.state === "leased" && task.attempt.startedAt !== undefined;
+    if (!mayRun) return cancel(task, { how: "not_started" }, at);
     return cancel(task, { how: "still_running", error: "Its runner was lost while it was being stopped." }, at);
   }
   const { outcome, statusMessage } = event;
@@ -201,14 +267,16 @@ function takeLastReport(changes: TaskChanges, { progress, partialOutput }: LastR
 type CancelEnd = { how: CancelHow; error?: string } & LastReport;
 
 function cancel(task: TaskRecord, event: CancelEnd, at: number): Transition {
-  const changes: TaskChanges = { ...ending(task, at), status: "cancelled", statusMessage: cancelMessage(event) };
-  changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? at, how: event.how };
+  // Between two tries there is nothing to stop, but there was work.
+  const how = event.how === "not_started" && hasBegun(task.attempt) ? "stopped" : event.how;
+  const changes: TaskChanges = { ...ending(task, at), status: "cancelled", statusMessage: cancelMessage(how) };
+  changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? at, how };
   if (event.error !== undefined) changes.cancellation.error = event.error;
   takeLastReport(changes, event);
   return { changes };
 }
 
-function cancelMessage({ how }: { how: CancelHow }): string {
+function cancelMessage(how: CancelHow): string {
   if (how === "not_started") return "Cancelled before it started.";
   return how === "stopped"
     ? "Cancelled; the work has stopped."

@@ -129,7 +129,7 @@ describe("creating a task", () => {
       input: { parsed: true },
     });
     await settle();
-    expect(seen[0]).toMatchObject({ request: { principal: "p" }, input: { parsed: true }, resumeFrom: undefined });
+    expect(seen[0]).toMatchObject({ request: { principal: "p" }, input: { parsed: true } });
     expect(await get(task.taskId)).toMatchObject({ arguments: { n: 1 }, outcome: { result: { n: 1, added: true } } });
   });
 

@@ -1,4 +1,12 @@
-import { InProcessRunner, type ToolDefinition, type ToolHandler } from "@claimcheck/core";
+import {
+  HandedOverError,
+  InProcessRunner,
+  type JsonValue,
+  type Outcome,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolHandler,
+} from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import {
@@ -175,20 +183,23 @@ describe("a task whose process is lost", () => {
     expect(again.contexts).toHaveLength(0);
   });
 
-  it("goes on from its checkpoint, and asks nobody twice what has been answered or is still open", async () => {
+  it("is resumed from its checkpoint, and asks nobody twice what has been answered or is still open", async () => {
     const asked: unknown[] = [];
-    const work: ToolHandler = async (_args, context) => {
+    const work = async (context: ToolContext, checkpoint: JsonValue | undefined): Promise<Outcome> => {
       const task = taskOf(context);
       const first = await task.ask({ method: "elicitation/create", params: { n: 1 } });
-      if (context.resumeFrom === undefined) await task.checkpoint({ first });
-      asked.push(context.resumeFrom, first);
+      if (checkpoint === undefined) await task.checkpoint({ first });
+      asked.push(checkpoint, first);
       const second = await task.ask({ method: "elicitation/create", params: { n: 2 } });
       return { kind: "result", result: { first, second } };
     };
     const { clock, backend } = cluster();
-    const tool = { recovery: "resume" as const };
-    const dead = await node(backend, clock, work, { tool });
-    const alive = await node(backend, clock, work, { tool });
+    const tool: Partial<ToolDefinition> = {
+      handler: (_args, context) => work(context, undefined),
+      recovery: { resume: (_args, context, checkpoint) => work(context, checkpoint) },
+    };
+    const dead = await node(backend, clock, endless, { tool });
+    const alive = await node(backend, clock, endless, { tool });
     const { taskId } = await dead.start();
     await settle();
     const keyOf = async (n: number): Promise<string> => (await alive.get(taskId))?.questions[n]?.key ?? "";
@@ -223,6 +234,73 @@ describe("a task whose process is lost", () => {
     const knows = await node(backend, clock, done, { tool });
     await settle();
     expect(await knows.get(taskId)).toMatchObject({ status: "completed" });
+  });
+
+  it("that nobody has known the tool of for long fails, and says so", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const stranger = await node(backend, clock, done, { unknownToolMs: 60_000 });
+    stranger.runtime.define({ name: "other", handler: done });
+    await dead.start();
+    const queued = await dead.start();
+    await settle();
+    stranger.runtime.undefine("work");
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS + 59_000);
+    expect(await stranger.get(queued.taskId)).toMatchObject({ status: "working" });
+    expect(await stranger.start({ toolName: "other" })).toMatchObject({ status: "working" });
+    await clock.advance(3000);
+    expect(await stranger.get(queued.taskId)).toMatchObject({
+      status: "failed",
+      outcome: { reason: "unknown_tool" },
+      statusMessage: expect.stringContaining('"work"'),
+    });
+  });
+
+  it("that was handed over and is of a tool that nobody knows fails as well", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const leaving = await node(backend, clock, stoppable, { tool });
+    const { taskId } = await leaving.start();
+    await settle();
+    await closeSoon(leaving);
+    const stranger = await node(backend, clock, done, { unknownToolMs: 60_000 });
+    stranger.runtime.undefine("work");
+    await clock.advance(60_000 + LEASE_MS);
+    expect(await stranger.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "unknown_tool" } });
+  });
+
+  it("whose policy has become fail is not run again", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless, { tool: { recovery: "retry" } });
+    const again = new HeldHandler();
+    const alive = await node(backend, clock, again.handler);
+    const { taskId } = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    expect(await alive.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
+    expect(again.contexts).toHaveLength(0);
+  });
+
+  it("tells its clients that it is run again, and which try it is", async () => {
+    const { alive, taskId } = await lose(endless, { recovery: "retry" }, endless);
+    expect(await alive.get(taskId)).toMatchObject({
+      status: "working",
+      statusMessage: expect.stringMatching(/lost.*try 2 of 3/),
+    });
+  });
+
+  it("may run no longer than its limit in all attempts together", async () => {
+    const tool = { recovery: "retry" as const, maxRunMs: 10_000 };
+    const { clock, alive, taskId } = await lose(stoppable, tool, stoppable);
+    // It ran for its lease, of which the last renewal that was written knows.
+    const { attempt } = (await alive.get(taskId)) ?? {};
+    const ranMs = (attempt as { ranMs?: number }).ranMs ?? 0;
+    await clock.advance(10_000 - ranMs - LEASE_MS);
+    expect(await alive.get(taskId)).toMatchObject({ status: "working" });
+    await clock.advance(LEASE_MS);
+    expect(await alive.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "run_time_exceeded" } });
   });
 
   it("is found by a process that starts later, at once", async () => {
@@ -393,6 +471,81 @@ describe("handing over at shutdown", () => {
     expect(held.contexts).toHaveLength(1);
     expect(await taking.get(taskId)).toMatchObject({ attempt: { epoch: 2 } });
     held.end();
+  });
+
+  it("keeps what the work has produced, and says that it goes on", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const leaving = await node(
+      backend,
+      clock,
+      (args, context) => {
+        taskOf(context).recordOutput(["half"]);
+        return stoppable(args, context);
+      },
+      { tool },
+    );
+    const { taskId } = await leaving.start();
+    const closing = leaving.runtime.close();
+    await settle();
+    await closing;
+    expect(await backend.memory.get(taskId)).toMatchObject({
+      status: "working",
+      partialOutput: ["half"],
+      statusMessage: expect.stringContaining("goes on"),
+      attempt: { state: "queued" },
+    });
+  });
+
+  it("stops no work that is resumed elsewhere: it is let go of, and told so", async () => {
+    const { clock, backend } = cluster();
+    let interrupted = 0;
+    const reasons: unknown[] = [];
+    const checkpoints: unknown[] = [];
+    const handler: ToolHandler = async (_args, context) => {
+      await taskOf(context).checkpoint({ at: 7 });
+      taskOf(context).registerInterrupt(() => {
+        interrupted += 1;
+      });
+      await context.cancelToken.wait();
+      reasons.push(context.signal.reason);
+      throw context.signal.reason;
+    };
+    const tool: Partial<ToolDefinition> = {
+      recovery: {
+        resume: (_args, _context, checkpoint) => {
+          checkpoints.push(checkpoint);
+          return { kind: "result", result: {} };
+        },
+      },
+    };
+    const leaving = await node(backend, clock, handler, { tool });
+    const { taskId } = await leaving.start();
+    await settle();
+    await closeSoon(leaving);
+    expect(reasons).toEqual([expect.any(HandedOverError)]);
+    const taking = await node(backend, clock, handler, { tool });
+    await settle();
+    expect(await taking.get(taskId)).toMatchObject({ status: "completed", attempt: { epoch: 2, tries: 1 } });
+    expect(checkpoints).toEqual([{ at: 7 }]);
+    expect(interrupted).toBe(0);
+  });
+
+  it("cancelling still stops the work of a tool that resumes", async () => {
+    const { clock, backend } = cluster();
+    let interrupted = 0;
+    const handler: ToolHandler = (args, context) => {
+      taskOf(context).registerInterrupt(() => {
+        interrupted += 1;
+      });
+      return stoppable(args, context);
+    };
+    const tool: Partial<ToolDefinition> = { recovery: { resume: stoppable } };
+    const bench = await node(backend, clock, handler, { tool });
+    const { taskId } = await bench.start();
+    await settle();
+    await bench.runtime.cancel("alice", taskId);
+    expect(interrupted).toBe(1);
   });
 
   it("leaves a result that wins the race where it is", async () => {

@@ -25,6 +25,13 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ type: fc.constant("start" as const), epoch, leaseUntilAt }),
   fc.record({ type: fc.constant("renew" as const), epoch, leaseUntilAt }),
   fc.record({ type: fc.constant("release" as const), epoch }),
+  fc.record({
+    type: fc.constant("retry" as const),
+    epoch,
+    notBeforeAt: leaseUntilAt,
+    ranMs: fc.nat(100),
+    statusMessage: fc.constant("again"),
+  }),
   fc.record({ type: fc.constant("report" as const), epoch, partialOutput }),
   fc.record({ type: fc.constant("set_status" as const), epoch, status: fc.constantFrom("working", "input_required") }),
   fc.record({ type: fc.constant("ask" as const), epoch, question: key.map((asked) => question(asked)) }),

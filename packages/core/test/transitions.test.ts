@@ -19,6 +19,7 @@ const EVENTS: { [Type in TaskEvent["type"]]: Extract<TaskEvent, { type: Type }>[
   start: [{ type: "start", epoch: 1, leaseUntilAt: LATER }],
   renew: [{ type: "renew", epoch: 1, leaseUntilAt: LATER }],
   release: [{ type: "release", epoch: 1 }],
+  retry: [{ type: "retry", epoch: 1, notBeforeAt: PASSED, ranMs: 40, statusMessage: "Again soon." }],
   report: [{ type: "report", epoch: 1, progress: { current: 1 } }],
   set_status: [{ type: "set_status", epoch: 1, status: "input_required", message: "Which one?" }],
   ask: [{ type: "ask", epoch: 1, question: question("q1") }],
@@ -73,7 +74,8 @@ describe("every event on every status", () => {
     });
     it(`${event.type} on input_required with an open question`, () => {
       const settles = event.type === "answer" || event.type === "withdraw";
-      const expected = settles ? "working" : (leavesAt[event.type] ?? "input_required");
+      // The code that asked has ended.
+      const expected = settles || event.type === "retry" ? "working" : (leavesAt[event.type] ?? "input_required");
       expect(next(waiting, event, now).status).toBe(expected);
     });
     for (const status of ["completed", "failed", "cancelled"] as const) {
@@ -137,7 +139,7 @@ describe("leasing", () => {
 
   it("a hand-over in good order is no failed try", () => {
     const released = next(liveTask(), { type: "release", epoch: 1 });
-    expect(released.attempt).toEqual({ state: "queued", epoch: 1, tries: 0 });
+    expect(released.attempt).toEqual({ state: "queued", epoch: 1, tries: 0, ranMs: 0 });
     expect(next(released, lease).attempt).toMatchObject({ epoch: 2, tries: 1 });
   });
 
@@ -155,6 +157,55 @@ describe("leasing", () => {
     expect(next(task, lose, PASSED)).toMatchObject({
       status: "cancelled",
       cancellation: { requestedAt: NOW, how: "still_running", error: expect.stringContaining("lost") },
+    });
+  });
+
+  it("a failed try is followed by a pause, in which nobody gets the lease", () => {
+    const [retry] = EVENTS.retry as [TaskEvent];
+    const pausing = next(liveTask({ statusMessage: "busy" }), retry);
+    expect(pausing).toMatchObject({
+      status: "working",
+      statusMessage: "Again soon.",
+      attempt: { state: "queued", tries: 1, notBeforeAt: PASSED, ranMs: 40 },
+      lastUpdatedAt: LATER,
+    });
+    expect(refusalOf(pausing, lease, PASSED - 1)).toBe("not_due");
+    expect(next(pausing, lease, PASSED).attempt).toMatchObject({ state: "leased", epoch: 2, tries: 2, ranMs: 40 });
+  });
+
+  it("a try that fails while it is being cancelled is the last", () => {
+    const [retry] = EVENTS.retry as [TaskEvent];
+    expect(refusalOf(liveTask({ cancellation: { requestedAt: NOW } }), retry)).toBe("cancel_requested");
+  });
+
+  it("a task that is cancelled between two tries had work, and it has stopped", () => {
+    const [retry] = EVENTS.retry as [TaskEvent];
+    const cancelled = next(next(liveTask(), retry), { type: "cancel", how: "not_started" });
+    expect(cancelled).toMatchObject({ status: "cancelled", cancellation: { how: "stopped" } });
+  });
+
+  it("how long a tool has run is kept from attempt to attempt", () => {
+    const renewed = next(liveTask(), { type: "renew", epoch: 1, leaseUntilAt: PASSED, ranMs: 5000 });
+    expect(next(renewed, lease, PASSED).attempt).toMatchObject({ epoch: 2, ranMs: 5000 });
+    const released = next(renewed, { type: "release", epoch: 1, ranMs: 6000 });
+    expect(next(released, lease).attempt).toMatchObject({ epoch: 2, ranMs: 6000 });
+    const again = next(next(released, lease), { type: "start", epoch: 2, leaseUntilAt: PASSED });
+    expect(again.attempt).toMatchObject({ ranMs: 6000, startedAt: LATER });
+  });
+
+  it("progress begins anew where the work does, and not where it goes on", () => {
+    const task = liveTask({ progress: { current: 3 }, partialOutput: ["half"] });
+    expect(next({ ...task, recovery: "retry" }, lease, PASSED)).not.toHaveProperty("progress");
+    expect(next({ ...task, recovery: "retry" }, lease, PASSED)).toMatchObject({ partialOutput: ["half"] });
+    expect(next({ ...task, recovery: "resume" }, lease, PASSED)).toMatchObject({ progress: { current: 3 } });
+  });
+
+  it("a task that waits for anybody who knows its tool fails by no lease", () => {
+    const queued = liveTask({ attempt: { state: "queued", epoch: 1, tries: 0 } });
+    const unknown = { kind: "threw", reason: "unknown_tool", message: "no such tool" } as const;
+    expect(next(queued, { type: "lose", outcome: unknown, statusMessage: "no such tool" })).toMatchObject({
+      status: "failed",
+      outcome: unknown,
     });
   });
 

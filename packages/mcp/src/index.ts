@@ -1,6 +1,14 @@
 // What this package promises. Adding a line here is a decision.
-export type { CancelToken, Limits, TaskHandle } from "@claimcheck/core";
-export { DEFAULT_LIMITS, QuestionWithdrawnError, recordOutput, registerInterrupt } from "@claimcheck/core";
+export type { CancelToken, JsonValue, Limits, RetryOptions, TaskHandle, ToolRecovery } from "@claimcheck/core";
+export {
+  CancelledError,
+  DEFAULT_LIMITS,
+  HandedOverError,
+  QuestionWithdrawnError,
+  RetryableError,
+  recordOutput,
+  registerInterrupt,
+} from "@claimcheck/core";
 export type { HttpAuth, StaticTokenAuth, VerifierAuth } from "./auth/http-auth.js";
 export type { JwtAuth } from "./auth/jwt-verifier.js";
 export type { ResourceServer } from "./auth/resource-server.js";
@@ -12,7 +20,7 @@ export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js
 export { QuestionRefusedError } from "./questions/asker.js";
 export type { FormQuestion, JsonSchema, Patience, UrlQuestion } from "./questions/question.js";
 export type { Elicited, ElicitedContent, ToolContext } from "./questions/tool-context.js";
-export type { ToolArguments, ToolConfig, ToolHandler } from "./register-tool.js";
+export type { ResumeHandler, ToolArguments, ToolConfig, ToolHandler } from "./register-tool.js";
 export type { HttpServing, ServeHttpOptions } from "./serve-http.js";
 export { serveHttp } from "./serve-http.js";
 export type { ServeStdioOptions, StdioServing } from "./serve-stdio.js";

@@ -1,5 +1,5 @@
 /** How a tool is declared. */
-import type { RecoveryPolicy } from "@claimcheck/core";
+import type { JsonValue, ToolRecovery } from "@claimcheck/core";
 import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AskFirst } from "./questions/ask-first.js";
@@ -20,8 +20,8 @@ export interface ToolConfig<
   _meta?: Record<string, unknown>;
   /** `taskSupport` defaults to `"forbidden"`; only it is shown to clients. */
   execution?: { taskSupport?: TaskSupport; runner?: "async" };
-  /** What becomes of a task whose process died. Default `"fail"`. */
-  recovery?: RecoveryPolicy;
+  /** What becomes of a task whose process died, and of one that threw what a later try may not. Default `"fail"`. */
+  recovery?: ToolRecovery<ResumeHandler<Input>>;
   /** How long a task of this tool may run, ms. Default: without limit. */
   maxRunMs?: number;
   /** How long a finished task is kept when the caller does not say, ms. Default: the runtime's. */
@@ -62,8 +62,21 @@ export type ToolHandler<Input extends StandardSchemaWithJSON | undefined = undef
   ctx: ToolContext,
 ) => unknown;
 
+/**
+ * Goes on with a task whose process died or shut down, in place of the handler: with the same arguments, and the last value
+ * that was kept by `ctx.task.checkpoint`; `undefined` where none was. What it returns and throws means what it means there.
+ */
+export type ResumeHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
+  args: ToolArguments<Input>,
+  ctx: ToolContext,
+  checkpoint: JsonValue | undefined,
+) => unknown;
+
 /** A declaration whose types have done their work. */
-export type AnyToolConfig = ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined>;
+export type AnyToolConfig = Omit<
+  ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined>,
+  "recovery"
+> & { recovery?: ToolRecovery<(args: unknown, ctx: ToolContext, checkpoint: JsonValue | undefined) => unknown> };
 
 /** A handler whose types have done their work. */
 export type AnyToolHandler = (args: unknown, ctx: ToolContext) => unknown;

@@ -1,10 +1,20 @@
 /** What a tool's handler comes to: the same on the direct and on the task path. */
-import { describeError, type JsonObject, type JsonValue, type Logger, type Outcome } from "@claimcheck/core";
+import {
+  describeError,
+  type HandlerOutcome,
+  type JsonObject,
+  type JsonValue,
+  type Logger,
+  retryAfter,
+  type ToolRecovery,
+} from "@claimcheck/core";
 import { isCallToolResult, ProtocolError, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 
 export interface OutcomeRules {
   toolName: string;
   outputSchema: StandardSchemaV1 | undefined;
+  /** Says which errors are worth another try. */
+  recovery?: ToolRecovery<unknown> | undefined;
   /** Answer unexpected errors with one fixed sentence; the error itself goes to the log. */
   maskErrors: boolean;
   logger: Logger;
@@ -14,7 +24,7 @@ export interface OutcomeRules {
 export const MASKED_MESSAGE = "The tool failed with an internal error.";
 
 /** Runs `handler` and says what it came to. Never rejects. */
-export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Promise<Outcome> {
+export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Promise<HandlerOutcome> {
   try {
     const result = wrap(await handler());
     checkShape(result, rules);
@@ -26,14 +36,16 @@ export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Pr
   }
 }
 
-function thrown(error: unknown, { maskErrors, logger, toolName }: OutcomeRules): Outcome {
+function thrown(error: unknown, rules: OutcomeRules): HandlerOutcome {
   const raised = protocolErrorOf(error);
   if (raised !== undefined) return { kind: "protocol_error", error: raised };
-  if (!maskErrors || isOurs(error)) {
-    return { kind: "threw", message: error instanceof Error ? error.message : String(error) };
-  }
+  return { kind: "threw", message: messageOf(error, rules), retry: retryAfter(error, rules.recovery) };
+}
+
+function messageOf(error: unknown, { maskErrors, logger, toolName }: OutcomeRules): string {
+  if (!maskErrors || isOurs(error)) return error instanceof Error ? error.message : String(error);
   logger.error({ toolName, error: describeError(error) }, "a tool failed");
-  return { kind: "threw", message: MASKED_MESSAGE };
+  return MASKED_MESSAGE;
 }
 
 /** Errors whose text was written for the caller. */

@@ -1,11 +1,14 @@
 /** One tool of ours: declared once, run the same way by a direct call, by a task, and by whoever takes a task over. */
 import {
+  assertRecovery,
   directContext,
+  type HandlerOutcome,
   type JsonObject,
   type Outcome,
   type SendProgress,
   type ToolContext,
   type ToolDefinition,
+  type ToolRecovery,
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
@@ -38,11 +41,13 @@ export class Tool {
     handler: AnyToolHandler,
     rules: Pick<OutcomeRules, "maskErrors" | "logger">,
   ) {
+    assertRecovery(name, config.recovery);
     this.name = name;
     this.taskSupport = config.execution?.taskSupport ?? "forbidden";
     this.#config = config;
     this.#handler = handler;
-    this.#rules = { ...rules, toolName: name, outputSchema: config.outputSchema };
+    const { outputSchema, recovery } = config;
+    this.#rules = { ...rules, toolName: name, outputSchema, recovery };
   }
 
   get inputSchema(): StandardSchemaWithJSON | undefined {
@@ -64,10 +69,9 @@ export class Tool {
     const { recovery, maxRunMs, ttl, pollInterval, cancelGraceMs } = this.#config;
     const definition: ToolDefinition = {
       name: this.name,
-      handler: (args, context) =>
-        context.input === undefined ? this.#runAnew(args, context) : this.#runTask(context.input, context),
+      handler: (args, context) => this.#runTask(args, context, this.#handler),
     };
-    if (recovery !== undefined) definition.recovery = recovery;
+    if (recovery !== undefined) definition.recovery = this.#recoveryOfTasks(recovery);
     if (maxRunMs !== undefined) definition.maxRunMs = maxRunMs;
     if (ttl !== undefined) definition.ttlMs = ttl;
     if (pollInterval !== undefined) definition.pollIntervalMs = pollInterval;
@@ -86,30 +90,51 @@ export class Tool {
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      return await this.#run(input, context, asker, answers);
+      return withoutRetry(await this.#run(this.#handler, input, context, asker, answers));
     } finally {
       signal.removeEventListener("abort", cancel);
       cancelSource.close();
     }
   }
 
-  #run(input: unknown, context: ToolContext, asker: Asker, answers: Answers | undefined): Promise<Outcome> {
+  #run(
+    handler: AnyToolHandler,
+    input: unknown,
+    context: ToolContext,
+    asker: Asker,
+    answers: Answers | undefined,
+  ): Promise<HandlerOutcome> {
     const { askFirst } = this;
-    const run = (known: Answers): unknown => this.#handler(input, new HandlerContext(context, asker, known));
+    const run = (known: Answers): unknown => handler(input, new HandlerContext(context, asker, known));
     if (askFirst === undefined || answers !== undefined)
       return outcomeOf(() => run(answers ?? NO_ANSWERS), this.#rules);
     return outcomeOf(async () => run(await askAll(askFirst, input, asker)), this.#rules);
   }
 
-  #runTask(input: unknown, context: ToolContext): Promise<Outcome> {
-    return this.#run(input, context, taskAsker(context), answersOf(context));
+  #recoveryOfTasks(recovery: NonNullable<AnyToolConfig["recovery"]>): ToolRecovery {
+    if (typeof recovery === "string" || "retry" in recovery) return recovery;
+    const { resume } = recovery;
+    return {
+      ...recovery,
+      resume: (args, context, checkpoint) =>
+        this.#runTask(args, context, (input, ctx) => resume(input, ctx, checkpoint)),
+    };
   }
 
-  /** Runs a task that another process took over: its arguments are made again of what the caller sent. */
-  async #runAnew(args: JsonObject, context: ToolContext): Promise<Outcome> {
+  /** Of a task that another process took over, the arguments are made again of what the caller sent. */
+  #runTask(args: JsonObject, context: ToolContext, handler: AnyToolHandler): Promise<HandlerOutcome> {
+    if (context.input !== undefined) return this.#runChecked(context.input, context, handler);
+    return this.#runAnew(args, context, handler);
+  }
+
+  async #runAnew(args: JsonObject, context: ToolContext, handler: AnyToolHandler): Promise<HandlerOutcome> {
     const checked = await this.check(args);
     if ("refused" in checked) throw new Error(checked.refused);
-    return this.#runTask(checked.input, context);
+    return this.#runChecked(checked.input, context, handler);
+  }
+
+  #runChecked(input: unknown, context: ToolContext, handler: AnyToolHandler): Promise<HandlerOutcome> {
+    return this.#run(handler, input, context, taskAsker(context), answersOf(context));
   }
 
   /** What the schema makes of `args`, or why it refuses them, in the SDK's words. At once where the schema can. */
@@ -131,6 +156,11 @@ export class Tool {
     const why = describeIssues(checked.issues);
     return { refused: `Input validation error: Invalid arguments for tool ${this.name}: ${why}` };
   }
+}
+
+/** A direct call has its one try: its caller can call again. */
+function withoutRetry({ retry: _retry, ...outcome }: HandlerOutcome): Outcome {
+  return outcome;
 }
 
 /** What an input schema came to. */

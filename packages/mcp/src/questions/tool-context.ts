@@ -2,7 +2,6 @@
 import type {
   CancelToken,
   JsonObject,
-  JsonValue,
   ToolContext as RuntimeContext,
   SendProgress,
   TaskHandle,
@@ -86,10 +85,6 @@ export class HandlerContext implements ToolContext {
 
   get input(): unknown {
     return this.#runtime.input;
-  }
-
-  get resumeFrom(): JsonValue | undefined {
-    return this.#runtime.resumeFrom;
   }
 
   // Getters of functions: a handler may take its context apart, and most never ask.

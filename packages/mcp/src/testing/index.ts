@@ -3,7 +3,7 @@ export { FakeClock, settle } from "@claimcheck/core/testing";
 export type { Declares, Heard, Reply, WireTask } from "./raw-client.js";
 export { envelopeOf, RawClient, WireError } from "./raw-client.js";
 export { type DirectRun, runDirectly } from "./run-directly.js";
-export { runTask, type TaskRun, type TaskRunOptions } from "./run-task.js";
+export { runTask, type TaskRun } from "./run-task.js";
 export type {
   AskedQuestion,
   AskedRequest,

@@ -26,16 +26,14 @@ import {
   watchedTool,
 } from "./tool-run.js";
 
-export interface TaskRunOptions extends RunOptions {
-  /** The checkpoint of an earlier attempt, as a tool gets it that goes on after a crash. */
-  resumeFrom?: JsonValue;
-}
-
-/** Starts `handler` as a task; `ctx` is what it would get from a server. Resolves when the task is there. */
+/**
+ * Starts `handler` as a task; `ctx` is what it would get from a server. Resolves when the task is there. A tool's `resume` is
+ * a handler too: `(args, ctx) => resume(args, ctx, checkpoint)`.
+ */
 export async function runTask<Args, Returned>(
   handler: Handler<Args, Returned>,
   args: Args,
-  options: TaskRunOptions = {},
+  options: RunOptions = {},
 ): Promise<TaskRun<Returned>> {
   const { tool, returned } = watchedTool(handler, options.config);
   const clock = options.clock ?? new FakeClock();
@@ -113,9 +111,9 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
   }
 
   /** For {@link runTask}. */
-  async start(definition: ToolDefinition, input: unknown, options: TaskRunOptions): Promise<void> {
+  async start(definition: ToolDefinition, input: unknown, options: RunOptions): Promise<void> {
     await this.#runtime.open();
-    this.#runtime.define(this.#observed(definition, options.resumeFrom));
+    this.#runtime.define(this.#observed(definition));
     const request = requestOf(options);
     request.clientCapabilities = options.capabilities ?? ASKABLE;
     request.answers = { ...options.answers };
@@ -129,7 +127,7 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
   }
 
   /** The tool with its outputs heard, from the handle and ambiently alike. */
-  #observed(definition: ToolDefinition, resumeFrom: JsonValue | undefined): ToolDefinition {
+  #observed(definition: ToolDefinition): ToolDefinition {
     return {
       ...definition,
       handler: (args, context) => {
@@ -138,7 +136,7 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
         });
         const { signal, cancelToken, sendProgress, request, input } = context;
         return runInTask(task, () =>
-          definition.handler(args, { signal, cancelToken, sendProgress, request, input, resumeFrom, task }),
+          definition.handler(args, { signal, cancelToken, sendProgress, request, input, task }),
         );
       },
     };

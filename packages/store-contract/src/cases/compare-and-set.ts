@@ -105,6 +105,16 @@ const LIVES: readonly TaskEvent[][] = [
   ],
   [
     { type: "lease", runnerId: "r1", leaseUntilAt: 9e15 },
+    { type: "start", epoch: 1, leaseUntilAt: 9e15 },
+    { type: "renew", epoch: 1, leaseUntilAt: 9e15, ranMs: 0 },
+    { type: "retry", epoch: 1, notBeforeAt: 5, ranMs: 7, statusMessage: "again", partialOutput: ["a"] },
+    { type: "lease", runnerId: "r2", leaseUntilAt: 9e15, statusMessage: "try 2" },
+    { type: "release", epoch: 2, ranMs: 8, statusMessage: "handed over" },
+    { type: "lease", runnerId: "r1", leaseUntilAt: 9e15 },
+    { type: "finish", epoch: 3, outcome: { kind: "threw", message: "no" } },
+  ],
+  [
+    { type: "lease", runnerId: "r1", leaseUntilAt: 9e15 },
     { type: "finish", epoch: 1, outcome: { kind: "protocol_error", error: { code: -32602, message: "m", data: [1] } } },
   ],
   [{ type: "request_cancel" }, { type: "cancel", how: "still_running", error: "deaf", partialOutput: ["half"] }],

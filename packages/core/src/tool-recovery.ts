@@ -1,0 +1,145 @@
+/** What a tool says of being run again: after its runner was lost, and after errors that may pass. */
+import type { ResumeHandler } from "./context.js";
+import type { RecoveryPolicy } from "./task.js";
+
+/** How a tool is run again whose policy is `retry`. */
+export interface RetryOptions {
+  /** How often it is run, all told; a whole number of at least 1. Default: the runtime's `maxTries`. */
+  tries?: number;
+  /** The pause after the first failed try, ms; each later one is twice as long. Default: 1000. */
+  backOffMs?: number;
+  /** No pause is longer, ms. Default: one minute. */
+  maxBackOffMs?: number;
+  /** Whether another try may fare better after `error`. Default: only after a {@link RetryableError}. */
+  isRetryable?: (error: unknown) => boolean;
+}
+
+/**
+ * What becomes of a task that did not come to its end.
+ *
+ * - `fail`: it fails, with the reason and what it had produced.
+ * - `retry`: it is run again from the start after its runner was lost, or when it throws what a later try may not; safe
+ *   only for work that may be done twice.
+ * - `resume`: after its runner was lost, or its server shut down, `resume` is called in place of the handler. It gets the
+ *   last checkpoint, `undefined` where none was kept, and goes on from there. `tries` counts the handler's own run.
+ */
+export type ToolRecovery<Resume = ResumeHandler> =
+  | "fail"
+  | "retry"
+  | { retry: RetryOptions }
+  | { resume: Resume; tries?: number };
+
+/** Thrown by a tool whose policy is `retry` when a later try may succeed: a service that is out, a limit on calls. */
+export class RetryableError extends Error {
+  override readonly name = "RetryableError";
+  /** How long to wait before the next try, such as what `Retry-After` said. `undefined`: as the tool's policy says. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+const DEFAULTS: Required<Pick<RetryOptions, "backOffMs" | "maxBackOffMs">> = { backOffMs: 1000, maxBackOffMs: 60_000 };
+
+/** The policy's name, as the record keeps it. */
+export function policyOf(recovery: ToolRecovery<unknown> | undefined): RecoveryPolicy {
+  if (recovery === undefined || recovery === "fail") return "fail";
+  return recovery === "retry" || "retry" in recovery ? "retry" : "resume";
+}
+
+/** How often a task is run, all told. */
+export function triesOf(recovery: ToolRecovery<unknown> | undefined, maxTries: number): number {
+  if (recovery === undefined || recovery === "fail") return 1;
+  if (recovery === "retry") return maxTries;
+  return ("retry" in recovery ? recovery.retry.tries : recovery.tries) ?? maxTries;
+}
+
+/** The handler that goes on with work that was begun; `undefined` where that is the tool's own. */
+export function resumeOf<Resume>(recovery: ToolRecovery<Resume> | undefined): Resume | undefined {
+  return typeof recovery === "object" && "resume" in recovery ? recovery.resume : undefined;
+}
+
+/**
+ * Whether, by the tool's policy, another try may follow `error`, and after how long where the error says so. An error that
+ * a predicate throws for is not one to try again after.
+ */
+export function retryAfter(
+  error: unknown,
+  recovery: ToolRecovery<unknown> | undefined,
+): { afterMs?: number } | undefined {
+  if (policyOf(recovery) !== "retry") return undefined;
+  const { isRetryable = isRetryableError } = retryOptions(recovery);
+  try {
+    if (!isRetryable(error)) return undefined;
+  } catch {
+    return undefined;
+  }
+  const afterMs = isRetryableError(error) ? error.retryAfterMs : undefined;
+  return afterMs !== undefined && Number.isFinite(afterMs) && afterMs >= 0 ? { afterMs } : {};
+}
+
+/** Also one of another copy of this package. */
+function isRetryableError(error: unknown): error is RetryableError {
+  return error instanceof RetryableError || (error instanceof Error && error.name === "RetryableError");
+}
+
+/**
+ * The pause after the failed try number `tries`. Between half of what is due and all of it: what failed together should
+ * not come back together.
+ */
+export function backOffOf(recovery: ToolRecovery<unknown> | undefined, tries: number): number {
+  const { backOffMs = DEFAULTS.backOffMs, maxBackOffMs = DEFAULTS.maxBackOffMs } = retryOptions(recovery);
+  const due = Math.min(backOffMs * 2 ** (tries - 1), maxBackOffMs);
+  return Math.ceil(due * (1 + Math.random()) * 0.5);
+}
+
+function retryOptions(recovery: ToolRecovery<unknown> | undefined): RetryOptions {
+  return typeof recovery === "object" && "retry" in recovery ? recovery.retry : {};
+}
+
+/**
+ * Checks what a tool was declared with.
+ *
+ * @throws TypeError, RangeError that name the tool, what was wrong and what would be right
+ */
+export function assertRecovery(toolName: string, recovery: unknown): void {
+  if (recovery === undefined || recovery === "fail" || recovery === "retry") return;
+  const of = `recovery of the tool ${JSON.stringify(toolName)}`;
+  const members = typeof recovery === "object" && recovery !== null ? Object.keys(recovery) : [];
+  if (members.length === 1 && "retry" in (recovery as object)) {
+    assertRetry(of, (recovery as { retry: unknown }).retry);
+  } else if (members.includes("resume") && members.every((member) => member === "resume" || member === "tries")) {
+    const { resume, tries } = recovery as { resume: unknown; tries?: unknown };
+    if (typeof resume !== "function")
+      throw new TypeError(`${of}: resume must be a function (args, ctx, checkpoint); got ${typeof resume}.`);
+    assertNumber(`${of}: tries`, tries, 1);
+  } else {
+    const got =
+      typeof recovery === "string" ? JSON.stringify(recovery) : `an object of ${members.join(", ") || "nothing"}`;
+    const hint =
+      recovery === "resume" ? " A tool that resumes says how: { resume: (args, ctx, checkpoint) => … }." : "";
+    throw new TypeError(`${of} must be "fail", "retry", { retry: {…} } or { resume }; got ${got}.${hint}`);
+  }
+}
+
+function assertRetry(of: string, retry: unknown): void {
+  if (typeof retry !== "object" || retry === null)
+    throw new TypeError(`${of}: retry must be an object of its options.`);
+  const { tries, backOffMs, maxBackOffMs, isRetryable, ...unknown } = retry as Record<string, unknown>;
+  assertNumber(`${of}: tries`, tries, 1);
+  assertNumber(`${of}: backOffMs`, backOffMs, 0);
+  assertNumber(`${of}: maxBackOffMs`, maxBackOffMs, 0);
+  if (isRetryable !== undefined && typeof isRetryable !== "function")
+    throw new TypeError(`${of}: isRetryable must be a function of the error; got ${typeof isRetryable}.`);
+  const [stray] = Object.keys(unknown);
+  if (stray !== undefined)
+    throw new TypeError(`${of}: retry has no option ${stray}; it has tries, backOffMs, maxBackOffMs and isRetryable.`);
+}
+
+/** Tries are counted, and pauses measured in milliseconds: both are whole where they are finite. */
+function assertNumber(what: string, value: unknown, least: number): void {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= least)) return;
+  throw new RangeError(`${what} must be a whole number of at least ${least}; got ${String(value)}.`);
+}
