@@ -12,5 +12,5 @@ export type {
   CreateOptions,
   TaskView,
 } from "./task-client.js";
-export { ASKABLE, connectInMemory, DIALECTS, TaskClient } from "./task-client.js";
+export { AnsweredWithoutTask, ASKABLE, connectInMemory, DIALECTS, TaskClient } from "./task-client.js";
 export type { Handler, RunOptions, ToolRun } from "./tool-run.js";

@@ -79,6 +79,17 @@ export interface AskedQuestion extends AskedRequest {
   answer(answer: JsonObject): Promise<void>;
 }
 
+/** The call was answered with its result: on 2026-07-28 it is the server that decides, and refuses arguments in a result. */
+export class AnsweredWithoutTask extends Error {
+  override readonly name = "AnsweredWithoutTask";
+  readonly result: CallToolResult;
+
+  constructor(toolName: string, result: CallToolResult) {
+    super(`${toolName} answered without a task: ${JSON.stringify(result)}`);
+    this.result = result;
+  }
+}
+
 /** How long waiting takes before it gives up, and pauses before it looks again, ms. */
 const PATIENCE_MS = 5000;
 const PAUSE_MS = 5;
@@ -136,7 +147,7 @@ export class TaskClient {
     return (await this.#rounds({ name, arguments: args, _meta }, false)) as CallToolResult;
   }
 
-  /** Calls a tool as a task. @throws WireError; Error when the tool answered without one */
+  /** Calls a tool as a task. @throws WireError, AnsweredWithoutTask */
   async create(
     name: string,
     args: JsonObject = {},
@@ -148,7 +159,7 @@ export class TaskClient {
     else if (ttlMs !== undefined) throw new TypeError(`${TASKS_EXTENSION} gives clients no say in ttlMs.`);
     const result = await this.#rounds(params, true);
     const task = this.dialect === TASKS_EXTENSION ? result : asObject(result.task);
-    if (task?.taskId === undefined) throw new Error(`${name} answered without a task: ${JSON.stringify(result)}`);
+    if (task?.taskId === undefined) throw new AnsweredWithoutTask(name, result as CallToolResult);
     return viewOf(task);
   }
 

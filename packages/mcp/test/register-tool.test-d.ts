@@ -1,0 +1,137 @@
+/**
+ * What the types of `registerTool` promise; compiled by `npm run check` and never run. A line under `@ts-expect-error` that
+ * compiles is an error itself.
+ */
+import type { JsonObject, TaskHandle } from "@claimcheck/core";
+import type { McpServer, RegisteredTool } from "@modelcontextprotocol/server";
+import { type } from "arktype";
+import { expectTypeOf } from "vitest";
+import { z } from "zod";
+import type { Elicited, Tasks, ToolContext, ToolHandler } from "../src/index.js";
+import { runDirectly, runTask } from "../src/testing/index.js";
+
+declare const tasks: Tasks;
+declare const server: McpServer;
+
+// The arguments are what the input schema puts out: coerced, completed, transformed.
+
+tasks.registerTool(
+  server,
+  "zod",
+  {
+    inputSchema: z.object({
+      depth: z.coerce.number(),
+      tool: z.string().default("spade"),
+      deep: z.boolean().optional(),
+    }),
+  },
+  (args) => {
+    expectTypeOf(args).toEqualTypeOf<{ depth: number; tool: string; deep?: boolean | undefined }>();
+  },
+);
+
+tasks.registerTool(
+  server,
+  "zod, transformed",
+  { inputSchema: z.object({ year: z.string() }).transform(({ year }) => new Date(year)) },
+  (args) => {
+    expectTypeOf(args).toEqualTypeOf<Date>();
+  },
+);
+
+tasks.registerTool(
+  server,
+  "arktype",
+  { inputSchema: type({ depth: "string.numeric.parse", "tool?": "'spade' | 'pick'" }) },
+  (args) => {
+    expectTypeOf(args).toEqualTypeOf<{ depth: number; tool?: "spade" | "pick" }>();
+  },
+);
+
+tasks.registerTool(server, "without a schema", {}, (args) => {
+  expectTypeOf(args).toEqualTypeOf<Record<string, never>>();
+});
+
+// A configuration may be written down beforehand, and a handler be typed by its schema.
+
+const config = { inputSchema: z.object({ depth: z.number() }), execution: { taskSupport: "optional" } } as const;
+const handler: ToolHandler<typeof config.inputSchema> = ({ depth }) => depth.toFixed();
+expectTypeOf(tasks.registerTool(server, "dig", config, handler)).toEqualTypeOf<RegisteredTool>();
+
+// @ts-expect-error the handler wants arguments that the schema does not give
+tasks.registerTool(server, "dig", config, (args: { width: number }) => args.width);
+
+// @ts-expect-error no such argument
+tasks.registerTool(server, "dig", config, ({ width }) => width);
+
+// The context.
+
+tasks.registerTool(server, "context", {}, async (_args, ctx) => {
+  expectTypeOf(ctx).toEqualTypeOf<ToolContext>();
+  expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>();
+  expectTypeOf(ctx.task).toEqualTypeOf<TaskHandle | null>();
+  expectTypeOf(ctx.request).toEqualTypeOf<JsonObject>();
+  expectTypeOf(ctx.sendProgress(1, { total: 2, message: "half" })).toEqualTypeOf<boolean>();
+  // @ts-expect-error there is no task on a direct call
+  ctx.task.sendProgress(1);
+
+  const form = await ctx.elicit({ message: "How deep?", requestedSchema: z.object({ depth: z.number() }) });
+  expectTypeOf(form).toEqualTypeOf<Elicited<{ depth: number }>>();
+  // @ts-expect-error only who accepted has filled in the form
+  form.content;
+  if (form.action === "accept") expectTypeOf(form.content).toEqualTypeOf<{ depth: number } | undefined>();
+
+  const json = await ctx.elicit({ message: "How deep?", requestedSchema: { type: "object" } });
+  expectTypeOf(json).toEqualTypeOf<Elicited<JsonObject>>();
+  expectTypeOf(await ctx.elicit({ url: "https://example.com" })).toEqualTypeOf<Elicited>();
+  // @ts-expect-error a question is a form or a page
+  await ctx.elicit({ message: "How deep?" });
+});
+
+tasks.registerTool(
+  server,
+  "asks first",
+  {
+    inputSchema: z.object({ site: z.string() }),
+    askFirst: ({ site }, answers) => {
+      expectTypeOf(site).toEqualTypeOf<string>();
+      expectTypeOf(answers).toEqualTypeOf<Readonly<Record<string, JsonObject>>>();
+      return { sure: { message: `Dig at ${site}?`, requestedSchema: { type: "object" } } };
+    },
+  },
+  (_args, ctx) => {
+    expectTypeOf(ctx.answers).toEqualTypeOf<Readonly<Record<string, JsonObject>>>();
+  },
+);
+
+// What is misspelt or does not exist does not compile.
+
+// @ts-expect-error
+tasks.registerTool(server, "dig", { inputShema: z.object({}) }, () => {});
+// @ts-expect-error
+tasks.registerTool(server, "dig", { taskSupport: "optional" }, () => {});
+// @ts-expect-error
+tasks.registerTool(server, "dig", { execution: { taskSuport: "optional" } }, () => {});
+// @ts-expect-error
+tasks.registerTool(server, "dig", { execution: { taskSupport: "sometimes" } }, () => {});
+// @ts-expect-error
+tasks.registerTool(server, "dig", { execution: { runner: "thread" } }, () => {});
+// @ts-expect-error
+tasks.registerTool(server, "dig", { recovery: "forget" }, () => {});
+// @ts-expect-error durations are numbers of milliseconds
+tasks.registerTool(server, "dig", { maxRunMs: "10s" }, () => {});
+// @ts-expect-error a schema, not its fields
+tasks.registerTool(server, "dig", { inputSchema: { depth: z.number() } }, () => {});
+// @ts-expect-error JSON Schema validates nothing by itself
+tasks.registerTool(server, "dig", { inputSchema: { type: "object" } }, () => {});
+// @ts-expect-error a tool without a handler
+tasks.registerTool(server, "dig", {});
+
+// The double takes the handler as it is, and gives back what it returns.
+
+const feet = async ({ depth }: { depth: number }, ctx: ToolContext) => (ctx.task === null ? 0 : depth * 3);
+expectTypeOf((await runTask(feet, { depth: 1 })).returned).toEqualTypeOf<Promise<number>>();
+expectTypeOf(runDirectly(feet, { depth: 1 }).returned).toEqualTypeOf<Promise<number>>();
+void runTask(handler, { depth: 1 }, { config });
+// @ts-expect-error
+void runTask(feet, { depth: "1" });
