@@ -94,3 +94,4 @@ export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from 
 export { transition } from "./transitions.js";
 export type { StopSignal, WaitOptions } from "./waiting.js";
 export type { TaskNews, Watcher } from "./watchers.js";
+export { LATE, within } from "./within.js";

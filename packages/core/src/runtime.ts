@@ -32,6 +32,7 @@ import { assertRecovery } from "./tool-recovery.js";
 import type { TaskEvent } from "./transitions.js";
 import { type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
 import { type Watcher, Watchers } from "./watchers.js";
+import { LATE, within } from "./within.js";
 
 /** How long closing may take for the sake of what runs; see {@link TaskRuntime.close}. */
 export interface CloseOptions {
@@ -601,16 +602,7 @@ export class TaskRuntime {
 
   /** Whether `work` is done within `ms`; goes on without it if not. */
   async #within(ms: number, work: Promise<unknown>): Promise<boolean> {
-    let onTimeout = (): void => {};
-    const tooLate = new Promise<false>((resolve) => {
-      onTimeout = () => resolve(false);
-    });
-    const deadline = this.#deadlines.at(this.now() + ms, onTimeout);
-    try {
-      return await Promise.race([work.then(() => true), tooLate]);
-    } finally {
-      deadline.cancel();
-    }
+    return (await within(this.#clock, ms, work)) !== LATE;
   }
 }
 

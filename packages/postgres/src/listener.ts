@@ -2,7 +2,7 @@
  * The one connection that listens, and that notifies: outside the pool, so waiting takes no place from those who
  * ask. A connection that dies is made anew with growing pauses, also one that dies without a sound.
  */
-import { type Logger, Outage, taskIdsOf } from "@claimcheck/core";
+import { LATE, type Logger, Outage, systemClock, taskIdsOf, within } from "@claimcheck/core";
 import { abandon, type PostgresClient } from "./driver.js";
 import { withoutData } from "./failures.js";
 
@@ -56,7 +56,7 @@ export class Listener {
     const client = this.#client;
     this.#client = undefined;
     this.#options.onDisconnected();
-    if (client !== undefined) await withinMs(client.end(), CLOSE_WITHIN_MS).catch(() => abandon(client));
+    if (client !== undefined) await answered(client.end(), CLOSE_WITHIN_MS).catch(() => abandon(client));
   }
 
   /** Notifies every listener of the channel, this one included. Rejects when it can't. */
@@ -119,7 +119,7 @@ export class Listener {
 
   async #beat(client: PostgresClient): Promise<void> {
     try {
-      await withinMs(client.query({ text: "SELECT 1" }), this.#options.heartbeatMs);
+      await answered(client.query({ text: "SELECT 1" }), this.#options.heartbeatMs);
       if (this.#client === client) this.#beatLater(client);
     } catch (error) {
       this.#lost(client, error);
@@ -146,14 +146,6 @@ function payloadsOf(taskIds: string[] | null): string[] {
   return payloads.map((ids) => JSON.stringify(ids));
 }
 
-async function withinMs<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${ms} ms.`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function answered(work: Promise<unknown>, ms: number): Promise<void> {
+  if ((await within(systemClock, ms, work)) === LATE) throw new Error(`No answer within ${ms} ms.`);
 }

@@ -1,5 +1,5 @@
 /** One run of a queue: where it stands, and how it is stopped wherever that is. */
-import { type Clock, describeError, type Logger, stderrLogger, systemClock } from "@claimcheck/core";
+import { type Clock, describeError, LATE, type Logger, stderrLogger, systemClock, within } from "@claimcheck/core";
 import type { KernelConnection } from "./connection.js";
 import type { ExecuteRequest, Execution, ExecutionListener, InputRequest } from "./execution.js";
 import { type AbortCause, type ExecutionEnd, neverRan } from "./execution-end.js";
@@ -206,13 +206,7 @@ export class QueuedRun {
   /** Begins in the meantime: {@link #onChange} interrupts it. */
   async #waitForBeginning(execution: Execution): Promise<CancelReport> {
     const limitMs = this.#options.ladder?.giveUpMs ?? 5_000;
-    let timer: object | undefined;
-    const limit = new Promise<"waiting">((resolve) => {
-      timer = this.#clock.setTimer(() => resolve("waiting"), limitMs);
-    });
-    const first = await Promise.race([execution.begun, limit]);
-    if (timer !== undefined) this.#clock.clearTimer(timer);
-    if (first === "waiting") return { outcome: "waiting" };
+    if ((await within(this.#clock, limitMs, execution.begun)) === LATE) return { outcome: "waiting" };
     return execution.isRunning || this.#climb !== undefined ? await this.#interrupt() : NOT_RUNNING;
   }
 

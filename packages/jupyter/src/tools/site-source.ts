@@ -1,5 +1,5 @@
 /** Where the Jupyter Server comes from: one that was there before us, or one of our own that lives while it is needed. */
-import type { Clock, Logger, Timer } from "@claimcheck/core";
+import { type Clock, LATE, type Logger, within } from "@claimcheck/core";
 import { Kernels } from "../execution/index.js";
 import { JupyterRest, type ServerAddress, serverAddress } from "../kernel/index.js";
 import { NotebookFiles } from "../notebook/index.js";
@@ -42,15 +42,9 @@ export function givenSite(address: ServerAddress, options: SiteOptions): SiteSou
  * its client has given up would have run nothing and said nothing.
  */
 export async function readyWithin(limitMs: number, site: Promise<Site>, clock: Clock): Promise<Site> {
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = clock.setTimer(() => reject(new Error(NOT_READY)), limitMs);
-  });
-  try {
-    return await Promise.race([site, late]);
-  } finally {
-    if (timer !== undefined) clock.clearTimer(timer);
-  }
+  const ready = await within(clock, limitMs, site);
+  if (ready === LATE) throw new Error(NOT_READY);
+  return ready;
 }
 
 const NOT_READY =
