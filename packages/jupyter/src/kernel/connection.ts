@@ -7,7 +7,7 @@
  * them in the kernel, proves them over.
  */
 import { randomUUID } from "node:crypto";
-import { type Clock, describeError, type Logger, stderrLogger, systemClock, type Timer } from "@claimcheck/core";
+import { type Clock, describeError, LATE, type Logger, stderrLogger, systemClock, within } from "@claimcheck/core";
 import { JupyterError } from "./errors.js";
 import { type ExecuteRequest, Execution, type ExecutionListener } from "./execution.js";
 import { KernelHealth } from "./kernel-health.js";
@@ -61,9 +61,6 @@ export type ConnectionEvent =
 /** Where a connection stands. */
 export type ConnectionState = "open" | "reconnecting" | "closed";
 
-/** For the server to subscribe to a new process: it tries anew every tenth of a second. */
-const VOICE_MS = 250;
-const VOICE_TRIES = 10;
 /** For a new process to answer: imports from a cold disk. */
 const RESTART_LIMIT_MS = 60_000;
 
@@ -255,42 +252,17 @@ export class KernelConnection {
   async #awaitNewProcess(): Promise<void> {
     if (!this.#link.isUp) return;
     const asked = this.#sendNow({ channel: "control", type: "kernel_info_request" });
-    const { reply } = asked;
-    let timer: Timer | undefined;
-    const limit = new Promise<"late">((resolve) => {
-      timer = this.#clock.setTimer(() => resolve("late"), RESTART_LIMIT_MS);
-    });
-    const answer = await Promise.race([reply.catch(() => "lost" as const), limit]);
-    if (timer !== undefined) this.#clock.clearTimer(timer);
-    if (answer === "late" || this.#closed !== undefined) {
+    const answer = await within(
+      this.#clock,
+      RESTART_LIMIT_MS,
+      asked.reply.catch(() => undefined),
+    );
+    if (answer === LATE || this.#closed !== undefined) {
       throw new JupyterError("server_error", `Kernel ${this.kernelId} was restarted, but does not answer.`);
     }
-    if (answer === "lost") return;
+    if (answer === undefined) return;
     this.#watcher.accept(answer);
-    await this.#awaitItsVoice(asked);
-    this.#comeUp();
-  }
-
-  /**
-   * The server may subscribe to the new process only after its first answer has come, and what is published until then
-   * is lost. A kernel that publishes nothing about what it is asked on control is taken at its word in the end.
-   */
-  async #awaitItsVoice(asked: ReplyRequest): Promise<void> {
-    let last = asked;
-    for (let tries = 0; tries < VOICE_TRIES && this.#downSince !== undefined && this.#link.isUp; tries++) {
-      if (await this.#within(VOICE_MS, last.heard)) return;
-      last = this.#sendNow({ channel: "control", type: "kernel_info_request" });
-    }
-  }
-
-  async #within(limitMs: number, heard: Promise<true>): Promise<boolean> {
-    let timer: Timer | undefined;
-    const late = new Promise<false>((resolve) => {
-      timer = this.#clock.setTimer(() => resolve(false), limitMs);
-    });
-    const isHeard = await Promise.race([heard, late]);
-    if (timer !== undefined) this.#clock.clearTimer(timer);
-    return isHeard;
+    await this.#health.comeUpOnceHeard(asked);
   }
 
   /** Sends past the requests that are held back. */

@@ -2,7 +2,7 @@
  * Finds out what nothing announces: a link that is half open, a kernel that was removed while it was stuck, a process
  * that was replaced in silence, a closing message that was lost. One timer for a connection, whatever runs on it.
  */
-import type { Clock, Timer } from "@claimcheck/core";
+import { type Clock, LATE, type Timer, within } from "@claimcheck/core";
 import { JupyterError } from "./errors.js";
 import type { KernelWatcher } from "./kernel-watcher.js";
 import type { Link } from "./link.js";
@@ -38,6 +38,9 @@ const HALF_DONE_MS = 5_000;
 const IOPUB_LAG_MS = 1_000;
 /** A kernel that has not spoken this long after it went down is spoken to, if the server still has it. */
 const DOWN_MS = 30_000;
+/** For the server to subscribe to a new process: it tries anew every tenth of a second. */
+const VOICE_MS = 250;
+const VOICE_TRIES = 10;
 /** The server is asked about a kernel that works in silence at the first two heartbeats, then once in so many. */
 const ASK_EVERY_BEATS = 12;
 
@@ -109,11 +112,27 @@ export class KernelHealth {
     if (clock.now() - downSince > DOWN_MS) comeUp();
     else if (this.#probe?.isDone === false) link.drop();
     else {
-      this.#sendProbe().reply.then(
-        (answer) => watcher.accept(answer) && this.#context.downSince() !== undefined && comeUp(),
+      const probe = this.#sendProbe();
+      probe.reply.then(
+        (answer) => (watcher.accept(answer) ? this.comeUpOnceHeard(probe) : undefined),
         () => {},
       );
     }
+  }
+
+  /**
+   * The server may subscribe to a new process only after that has answered `asked`, and what is published until then is
+   * lost. A kernel that publishes nothing about what it is asked on control is taken at its word in the end.
+   */
+  async comeUpOnceHeard(asked: ReplyRequest): Promise<void> {
+    const { clock, link, downSince, send, comeUp } = this.#context;
+    let last = asked;
+    // Over a socket that is new in the meantime the server listens to the new process from the start.
+    for (let tries = 0; tries < VOICE_TRIES && downSince() !== undefined && link.isUp; tries++) {
+      if ((await within(clock, VOICE_MS, last.heard)) !== LATE) break;
+      last = send({ channel: "control", type: "kernel_info_request" });
+    }
+    if (downSince() !== undefined) comeUp();
   }
 
   #beat(): void {

@@ -236,6 +236,33 @@ describe("a kernel whose process is replaced", () => {
     expect((await next.ended).state).toBe("completed");
   });
 
+  test("after its death is sent nothing before what it publishes is heard", async () => {
+    const clock = new FakeClock();
+    const fake = await fakeJupyter();
+    const connection = await connectFake(fake, { clock });
+    await connection.request({ channel: "shell", type: "kernel_info_request" });
+    fake.status("restarting", undefined, connection.sessionId);
+    await network();
+    const after = fake.received.length;
+    fake.session = "kernel-2";
+    fake.onMessage = (message) => {
+      const isHeard = fake.received.length - after > 1;
+      if (message.header.msg_type === "execute_request") playRun(fake, message);
+      else if (isHeard) fake.answerInfo(message);
+      else fake.say(message.channel, "kernel_info_reply", { status: "ok" }, message);
+    };
+    const next = connection.execute({ code: "y" });
+    await beat(clock);
+    await network();
+    await clock.advance(1_000);
+    expect((await next.ended).state).toBe("completed");
+    expect(fake.received.slice(after).map(({ header }) => header.msg_type)).toEqual([
+      "kernel_info_request",
+      "kernel_info_request",
+      "execute_request",
+    ]);
+  });
+
   test("behind a socket that the server left on the old ports is reached over a new socket", async () => {
     const clock = new FakeClock();
     const fake = await fakeJupyter();
