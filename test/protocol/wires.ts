@@ -1,0 +1,169 @@
+/** What carries JSON-RPC messages between a client and the server, message by message and as they are. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type AuthInfo, InMemoryTransport, type JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { messagesOf } from "../../packages/mcp/test/http/http-client.js";
+
+export interface Message {
+  jsonrpc?: "2.0";
+  id?: string | number | null;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+/** What only HTTP has. */
+export interface HttpPart {
+  headers?: Record<string, string>;
+  /** Hangs up. */
+  signal?: AbortSignal;
+}
+
+export interface Wire {
+  /** Told of each message that comes, in order. */
+  onmessage: (message: Message) => void;
+  send(message: Message, http?: HttpPart): void;
+  close(): Promise<void>;
+}
+
+/**
+ * A connection in this process, whose messages carry what a token proved, if any did. The SDK's entry for either
+ * generation hands on nothing of that, so it serves whoever has proved nothing.
+ */
+export async function memoryWire(newServer: () => McpServer, authInfo: AuthInfo | undefined): Promise<Wire> {
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const server = authInfo === undefined ? serveStdio(newServer, { transport: serverSide }) : newServer();
+  if (server instanceof McpServer) await server.connect(serverSide);
+  const wire: Wire = {
+    onmessage: () => {},
+    // As on any other wire, nothing is handed over by reference.
+    send: (message) =>
+      void clientSide.send(copy(message) as JSONRPCMessage, authInfo === undefined ? {} : { authInfo }),
+    close: () => server.close(),
+  };
+  clientSide.onmessage = (message) => wire.onmessage(copy(message) as Message);
+  return wire;
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** The command that serves the tools of `tools.ts` in `contract` on its stdin and stdout. */
+export function stdioCommand(contract: string): { command: string; args: string[] } {
+  const loader = new URL("../../scripts/typescript.mjs", import.meta.url).href;
+  const program = fileURLToPath(new URL("./stdio-server.ts", import.meta.url));
+  return { command: process.execPath, args: ["--import", loader, program, contract] };
+}
+
+/** A process with its pipes. */
+export interface StdioWire extends Wire {
+  readonly process: ChildProcessWithoutNullStreams;
+  /** Lines of stdout that are no JSON. */
+  readonly garbage: string[];
+  readonly stderr: () => string;
+}
+
+export function stdioWire(contract: string): StdioWire {
+  const { command, args } = stdioCommand(contract);
+  const child = spawn(command, args);
+  const exited = once(child, "exit");
+  const garbage: string[] = [];
+  let stderr = "";
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.on("error", () => {});
+  const wire: StdioWire = {
+    process: child,
+    garbage,
+    stderr: () => stderr,
+    onmessage: () => {},
+    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    close: async () => {
+      child.stdin.end();
+      const kill = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await exited;
+      clearTimeout(kill);
+    },
+  };
+  createInterface(child.stdout).on("line", (line) => {
+    const message = parsed(line);
+    if (message === undefined) garbage.push(line);
+    else wire.onmessage(message);
+  });
+  return wire;
+}
+
+function parsed(line: string): Message | undefined {
+  try {
+    return JSON.parse(line) as Message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Streamable HTTP by hand: each message a POST; with a session, its own stream beside them. */
+export class HttpWire implements Wire {
+  onmessage: (message: Message) => void = () => {};
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  readonly #closed = new AbortController();
+  /** The status of the last response. */
+  status = 0;
+
+  constructor(url: string, headers: Record<string, string>) {
+    this.#url = url;
+    this.#headers = { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers };
+  }
+
+  send(message: Message, { headers = {}, signal }: HttpPart = {}): void {
+    const stop = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    void this.#exchange(message, headers, stop).catch((error: unknown) => {
+      if (!stop.aborted) this.onmessage({ ...idOf(message), error: { code: 0, message: String(error) } });
+    });
+  }
+
+  async #exchange(message: Message, headers: Record<string, string>, signal: AbortSignal): Promise<void> {
+    const body = JSON.stringify(message);
+    const response = await fetch(this.#url, {
+      method: "POST",
+      headers: { ...this.#headers, ...headers },
+      body,
+      signal,
+    });
+    this.status = response.status;
+    const sessionId = response.headers.get("mcp-session-id");
+    if (message.method === "initialize" && sessionId !== null) await this.#enter(sessionId);
+    // What belongs to no request belongs to the one that this is the response to.
+    for await (const came of messagesOf(response)) {
+      this.onmessage({ ...(came as Message), ...(came.id === null && idOf(message)) });
+    }
+  }
+
+  /** Goes on in the session, and hears what it has to say by itself. */
+  async #enter(sessionId: string): Promise<void> {
+    this.#headers["mcp-session-id"] = sessionId;
+    const { signal } = this.#closed;
+    const response = await fetch(this.#url, { headers: this.#headers, signal });
+    const hear = async (): Promise<void> => {
+      for await (const came of messagesOf(response)) this.onmessage(came as Message);
+    };
+    void hear().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    const ended =
+      "mcp-session-id" in this.#headers ? fetch(this.#url, { method: "DELETE", headers: this.#headers }) : undefined;
+    await ended?.catch(() => {});
+    this.#closed.abort();
+  }
+}
+
+function idOf({ id }: Message): { id?: string | number | null } {
+  return id === undefined ? {} : { id };
+}
