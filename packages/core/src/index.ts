@@ -53,6 +53,8 @@ export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
+export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
+export { ServerStore } from "./server-store.js";
 export type { SignalRelayOptions } from "./signal-relay.js";
 export { SignalRelay, taskIdsOf } from "./signal-relay.js";
 export { boundedText } from "./status-message.js";

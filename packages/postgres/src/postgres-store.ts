@@ -1,27 +1,21 @@
 /** Tasks in PostgreSQL: shared by any number of processes, durable as soon as a promise resolves. */
 import {
-  changedRecord,
-  changedTextsOf,
   decodeCursor,
   encodeCursor,
-  frozenCopy,
   indexKey,
   isTaskError,
   type ListQuery,
   type Logger,
-  RecordCache,
+  type RecordChange,
   type RecordTexts,
   recordOf,
-  recordTextsOf,
-  SignalRelay,
-  type StoreSignals,
+  type ServerSession,
+  ServerStore,
   stderrLogger,
   summaryOf,
-  type TaskChanges,
   TaskError,
   type TaskPage,
   type TaskRecord,
-  type TaskStore,
 } from "@claimcheck/core";
 import { Database } from "./database.js";
 import { createClient, createPool, describeUrl, type PostgresPool } from "./driver.js";
@@ -58,94 +52,80 @@ export interface PostgresStoreOptions {
   logger?: Logger;
 }
 
-/** How the store stands with its server. */
-export interface PostgresHealth {
-  /** `degraded` while wake-ups are missing: everything works, later. `down`: the server could not be reached last. */
-  state: "ok" | "degraded" | "down" | "closed";
-  signals: "connected" | "reconnecting" | "off";
+class Session implements ServerSession {
+  readonly database: Database;
+  readonly #pool: PostgresPool;
+  readonly #listener: Listener | undefined;
+  readonly #ownsPool: boolean;
+
+  constructor(database: Database, listener: Listener | undefined, pool: PostgresPool, ownsPool: boolean) {
+    this.database = database;
+    this.#listener = listener;
+    this.#pool = pool;
+    this.#ownsPool = ownsPool;
+  }
+
+  get isOut(): boolean {
+    return this.database.isOut;
+  }
+
+  get isListening(): boolean | undefined {
+    return this.#listener?.isConnected;
+  }
+
+  async listen(): Promise<void> {
+    await this.#listener?.start();
+  }
+
+  async publish(taskIds: string[] | null): Promise<void> {
+    await this.#listener?.notify(taskIds);
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.close();
+    if (this.#ownsPool) await this.#pool.end();
+    this.database.release();
+  }
 }
 
-interface Session {
-  pool: PostgresPool;
-  database: Database;
-  listener: Listener | undefined;
-}
-
-export class PostgresStore implements TaskStore {
-  readonly signals?: StoreSignals;
+export class PostgresStore extends ServerStore<Session> {
   readonly #options: PostgresStoreOptions;
   readonly #schema: Schema;
   readonly #where: string;
   readonly #logger: Logger;
-  readonly #relay: SignalRelay;
-  readonly #cache = new RecordCache();
-  #session: Session | undefined;
-  #opening: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
 
   /** @throws TaskError `store_unusable` for a URL or a schema's name that cannot be used */
   constructor(options: PostgresStoreOptions) {
     if ((options.url === undefined) === (options.pool === undefined)) {
       throw new TaskError("store_unusable", "A PostgreSQL store needs either a URL or a pool.");
     }
+    const { signals = true, notifyIntervalMs = 50, logger = stderrLogger } = options;
+    super({ kind: "PostgreSQL", signals, notifyIntervalMs, logger });
     this.#options = options;
     this.#schema = new Schema(options.schema ?? "claimcheck");
     this.#where = options.url === undefined ? "PostgreSQL" : describeUrl(options.url);
-    this.#logger = options.logger ?? stderrLogger;
-    this.#relay = new SignalRelay({
-      send: async (taskIds) => this.#session?.listener?.notify(taskIds),
-      intervalMs: options.notifyIntervalMs ?? 50,
-      logger: this.#logger,
-    });
-    if (options.signals !== false) this.signals = this.#relay;
+    this.#logger = logger;
   }
 
-  /** How the store stands with its server, by what was last heard of it; asks nothing. */
-  get health(): PostgresHealth {
-    const session = this.#session;
-    if (session === undefined) return { state: "closed", signals: "off" };
-    const signals =
-      session.listener === undefined ? "off" : session.listener.isConnected ? "connected" : "reconnecting";
-    return { state: session.database.isOut ? "down" : signals === "reconnecting" ? "degraded" : "ok", signals };
-  }
-
-  // --- life ------------------------------------------------------------------------------------------------------
-
-  /**
-   * Connects, checks the server, brings the tables up to date and begins to listen.
-   *
-   * @throws TaskError `store_unusable` with what is wrong and what would be right
-   */
-  open(): Promise<void> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => {
-      this.#closing = undefined;
-    });
-    return this.#closing;
-  }
-
-  async #open(): Promise<void> {
-    await this.#closing;
+  /** Connects, checks the server, and brings the tables up to date. */
+  protected async connect(): Promise<Session> {
     const pool = this.#options.pool ?? this.#ownPool();
+    const ownsPool = this.#options.pool === undefined;
     const { prepare = true } = this.#options;
     const database = new Database({ pool, schema: this.#schema, where: this.#where, prepare, logger: this.#logger });
     try {
       await this.#prepareServer(pool);
     } catch (error) {
       database.release();
-      if (this.#options.pool === undefined) await pool.end().catch(() => {});
+      if (ownsPool) await pool.end().catch(() => {});
       throw this.#unusable(error);
     }
-    const listener = this.signals === undefined ? undefined : this.#listen(pool);
-    this.#session = { pool, database, listener };
-    await listener?.start();
+    const listener = this.signals === undefined ? undefined : this.#listener(pool);
+    return new Session(database, listener, pool, ownsPool);
+  }
+
+  protected listen(session: Session): Promise<void> {
+    return session.listen();
   }
 
   #ownPool(): PostgresPool {
@@ -175,71 +155,45 @@ export class PostgresStore implements TaskStore {
     return new TaskError("store_unusable", withoutData(error, this.#where).message.concat(".", adviceFor(error)));
   }
 
-  #listen(pool: PostgresPool): Listener {
+  #listener(pool: PostgresPool): Listener {
     return new Listener({
       createClient: () => createClient(pool),
       channel: this.#schema.channel,
       logger: this.#logger,
       heartbeatMs: this.#options.heartbeatMs ?? 10_000,
-      onConnected: () => this.#relay.connected(),
-      onDisconnected: () => this.#relay.disconnected(),
-      onTasks: (taskIds) => this.#relay.deliver(taskIds),
+      onConnected: () => this.relay.connected(),
+      onDisconnected: () => this.relay.disconnected(),
+      onTasks: (taskIds) => this.relay.deliver(taskIds),
     });
   }
 
-  async #close(): Promise<void> {
-    await this.#opening?.catch(() => {});
-    this.#opening = undefined;
-    const session = this.#session;
-    this.#session = undefined;
-    this.#cache.clear();
-    if (session === undefined) return;
-    await session.listener?.close();
-    if (this.#options.pool === undefined) await session.pool.end();
-    session.database.release();
-  }
-
-  get #database(): Database {
-    if (this.#session === undefined) throw new TaskError("not_open", "The PostgreSQL store is not open.");
-    return this.#session.database;
-  }
-
-  // --- records ---------------------------------------------------------------------------------------------------
-
-  async create(record: TaskRecord): Promise<TaskRecord> {
-    const created = frozenCopy(record);
-    const texts = recordTextsOf(created);
-    for (;;) {
-      if (await this.#insert(created, texts)) {
-        this.#cache.keep(created, texts);
-        return created;
-      }
-      const holder = await this.findByKey(record.owner, record.idempotencyKey ?? "");
-      // The holder may have expired since it stood in the way; the key is free then.
-      if (holder !== null) return holder;
-    }
-  }
-
-  /** Whether the record was stored; otherwise a live record holds its key. */
-  async #insert(record: TaskRecord, texts: RecordTexts, isAgain = false): Promise<boolean> {
+  protected async insert(record: TaskRecord, texts: RecordTexts): Promise<"stored" | "key_held" | "id_taken"> {
     const statement = record.idempotencyKey === undefined ? statements.CREATE : statements.CREATE_WITH_KEY;
     try {
-      return (await this.#database.tell(statement, creationValues(record, texts))).length > 0;
+      const stored = await this.session.database.tell(statement, creationValues(record, texts));
+      return stored.length > 0 ? "stored" : "key_held";
     } catch (error) {
-      // Whether the record was stored when the connection broke is not known, but whose it is if its id is taken.
-      if (isConnectionLost(error) && !isAgain) return this.#insert(record, texts, true);
-      if (isTaken(error) && isAgain) return true;
-      throw isTaken(error) ? new Error(`Task id ${record.taskId} is taken.`) : error;
+      if (isTaken(error)) return "id_taken";
+      throw error;
     }
+  }
+
+  protected isConnectionLost(error: unknown): boolean {
+    return isConnectionLost(error);
   }
 
   async get(taskId: string): Promise<TaskRecord | null> {
-    const [row] = await this.#database.ask(statements.GET, [indexKey(taskId)]);
-    return row === undefined ? null : recordOf(textsOfRow(row));
+    const texts = await this.read(taskId);
+    return texts === null ? null : recordOf(texts);
+  }
+
+  protected async read(taskId: string): Promise<RecordTexts | null> {
+    const [row] = await this.session.database.ask(statements.GET, [indexKey(taskId)]);
+    return row === undefined ? null : textsOfRow(row);
   }
 
   async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
-    const [row] = await this.#database.ask(statements.FIND_BY_KEY, [indexKey(owner), indexKey(idempotencyKey)]);
+    const [row] = await this.session.database.ask(statements.FIND_BY_KEY, [indexKey(owner), indexKey(idempotencyKey)]);
     return row === undefined ? null : recordOf(textsOfRow(row));
   }
 
@@ -250,52 +204,30 @@ export class PostgresStore implements TaskStore {
     const values: Parameter[] = [limit + 1];
     if (owner !== undefined) values.push(indexKey(owner));
     if (position !== undefined) values.push(position.createdAt, indexKey(position.taskId));
-    const rows = await this.#database.ask(statements.listStatement(shape), values);
+    const rows = await this.session.database.ask(statements.listStatement(shape), values);
     const tasks = rows.map((row) => summaryOf(String(row.head)));
     const last = tasks.length > limit ? tasks[limit - 1] : undefined;
     return last === undefined ? { tasks } : { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(last) };
   }
 
-  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
-    if (known === null) return null;
-    if (known.version !== expectedVersion) return "conflict";
-    const next = changedRecord(known, changes);
-    const texts = changedTextsOf(next, changes);
-    if (await this.#write(known, next, texts)) {
-      this.#cache.keep(next, texts);
-      return next;
-    }
-    this.#cache.forget(taskId);
-    const exists = await this.#database.ask(statements.EXISTS, [indexKey(taskId)]);
-    return exists.length > 0 ? "conflict" : null;
-  }
-
-  async #readToChange(taskId: string): Promise<TaskRecord | null> {
-    const [row] = await this.#database.ask(statements.GET, [indexKey(taskId)]);
-    if (row === undefined) return null;
-    const texts = textsOfRow(row);
-    const record = frozenCopy(recordOf(texts));
-    this.#cache.keep(record, texts);
-    return record;
-  }
-
-  /** Whether the record still was `known`, and is `next` now. */
-  async #write(known: TaskRecord, next: TaskRecord, texts: RecordTexts): Promise<boolean> {
+  protected async write({ known, next, texts }: RecordChange): Promise<"written" | "conflict" | "gone"> {
+    const { database } = this.session;
+    const taskId = indexKey(known.taskId);
     const payloads = payloadsAmong(texts);
-    const values = [indexKey(known.taskId), known.version, known.createdAt, ...changingValues(next, texts)];
+    const values = [taskId, known.version, known.createdAt, ...changingValues(next, texts)];
     const statement = statements.updateStatement(payloads);
-    const written = await this.#database.tell(statement, [...values, ...payloads.map((each) => texts[each] ?? null)]);
-    return written.length > 0;
+    const written = await database.tell(statement, [...values, ...payloads.map((each) => texts[each] ?? null)]);
+    if (written.length > 0) return "written";
+    return (await database.ask(statements.EXISTS, [taskId])).length > 0 ? "conflict" : "gone";
   }
 
   async sweep(limit: number): Promise<number> {
-    const [row] = await this.#database.ask(statements.SWEEP, [limit]);
+    const [row] = await this.session.database.ask(statements.SWEEP, [limit]);
     return Number(row?.removed ?? 0);
   }
 
   async now(): Promise<number> {
-    const [row] = await this.#database.ask(statements.READ_CLOCK, []);
+    const [row] = await this.session.database.ask(statements.READ_CLOCK, []);
     return Number(row?.now);
   }
 }

@@ -1,26 +1,20 @@
 /** Tasks in Redis or Valkey: shared by any number of processes, durable as far as the server keeps what it acknowledges. */
 import {
-  changedRecord,
-  changedTextsOf,
   decodeCursor,
   encodeCursor,
-  frozenCopy,
   isTaskError,
   type ListQuery,
   type Logger,
-  RecordCache,
+  type RecordChange,
   type RecordTexts,
   recordOf,
-  recordTextsOf,
-  SignalRelay,
-  type StoreSignals,
+  type ServerSession,
+  ServerStore,
   stderrLogger,
   summaryOf,
-  type TaskChanges,
   TaskError,
   type TaskPage,
   type TaskRecord,
-  type TaskStore,
   type TaskSummary,
   taskIdsOf,
 } from "@claimcheck/core";
@@ -58,97 +52,80 @@ export interface RedisStoreOptions {
   logger?: Logger;
 }
 
-/** How the store stands with its server. */
-export interface RedisHealth {
-  /** `degraded` while wake-ups are missing: everything works, later. `down`: the server could not be reached last. */
-  state: "ok" | "degraded" | "down" | "closed";
-  signals: "connected" | "reconnecting" | "off";
-}
+class Session implements ServerSession {
+  readonly server: Server;
+  readonly #subscriber: Subscriber | undefined;
+  readonly #channel: string;
+  readonly #letGo: () => void;
 
-interface Session {
-  client: RedisClient;
-  server: Server;
-  subscriber: Subscriber | undefined;
+  constructor(server: Server, subscriber: Subscriber | undefined, channel: string, letGo: () => void) {
+    this.server = server;
+    this.#subscriber = subscriber;
+    this.#channel = channel;
+    this.#letGo = letGo;
+  }
+
+  get isOut(): boolean {
+    return this.server.isOut;
+  }
+
+  get isListening(): boolean | undefined {
+    return this.#subscriber?.isConnected;
+  }
+
+  async listen(): Promise<void> {
+    await this.#subscriber?.start();
+  }
+
+  async publish(taskIds: string[] | null): Promise<void> {
+    await this.server.command("PUBLISH", this.#channel, JSON.stringify(taskIds));
+  }
+
+  async close(): Promise<void> {
+    this.#subscriber?.close();
+    this.#letGo();
+  }
 }
 
 /** How many tasks one script looks at or removes, at the most: scripts hold up everybody else on the server. */
 const LARGEST_STEP = 500;
 
-export class RedisStore implements TaskStore {
-  readonly signals?: StoreSignals;
+export class RedisStore extends ServerStore<Session> {
   readonly #options: RedisStoreOptions;
   readonly #keys: Keys;
   readonly #where: string;
   readonly #logger: Logger;
-  readonly #relay: SignalRelay;
-  readonly #cache = new RecordCache();
-  #session: Session | undefined;
-  #opening: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
 
   /** @throws TaskError `store_unusable` for a URL or a prefix that cannot be used */
   constructor(options: RedisStoreOptions) {
     if ((options.url === undefined) === (options.client === undefined)) {
       throw new TaskError("store_unusable", "A Redis store needs either a URL or a client.");
     }
+    const { signals = true, notifyIntervalMs = 10, logger = stderrLogger } = options;
+    super({ kind: "Redis", signals, notifyIntervalMs, logger });
     this.#options = options;
     this.#keys = new Keys(options.prefix ?? "claimcheck");
     this.#where = options.url === undefined ? "Redis" : describeUrl(options.url);
-    this.#logger = options.logger ?? stderrLogger;
-    this.#relay = new SignalRelay({
-      send: async (taskIds) => {
-        await this.#session?.server.command("PUBLISH", this.#keys.channel, JSON.stringify(taskIds));
-      },
-      intervalMs: options.notifyIntervalMs ?? 10,
-      logger: this.#logger,
-    });
-    if (options.signals !== false) this.signals = this.#relay;
+    this.#logger = logger;
   }
 
-  /** How the store stands with its server, by what was last heard of it; asks nothing. */
-  get health(): RedisHealth {
-    const session = this.#session;
-    if (session === undefined) return { state: "closed", signals: "off" };
-    const { subscriber } = session;
-    const signals = subscriber === undefined ? "off" : subscriber.isConnected ? "connected" : "reconnecting";
-    return { state: session.server.isOut ? "down" : signals === "reconnecting" ? "degraded" : "ok", signals };
-  }
-
-  // --- life ------------------------------------------------------------------------------------------------------
-
-  /**
-   * Connects, checks the server and begins to listen.
-   *
-   * @throws TaskError `store_unusable` with what is wrong and what would be right
-   */
-  open(): Promise<void> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => {
-      this.#closing = undefined;
-    });
-    return this.#closing;
-  }
-
-  async #open(): Promise<void> {
-    await this.#closing;
+  /** Connects, and checks the server. */
+  protected async connect(): Promise<Session> {
     const client = this.#options.client ?? this.#ownClient();
     const server = new Server({ client, where: this.#where, logger: this.#logger });
+    const letGo = (): void => this.#letGo(client, server);
     try {
       await this.#prepareServer(client, server);
     } catch (error) {
-      this.#letGo(client, server);
+      letGo();
       throw this.#unusable(error);
     }
     const subscriber = this.signals === undefined ? undefined : this.#subscriber(client);
-    this.#session = { client, server, subscriber };
-    await subscriber?.start();
+    return new Session(server, subscriber, this.#keys.channel, letGo);
+  }
+
+  protected listen(session: Session): Promise<void> {
+    return session.listen();
   }
 
   #ownClient(): RedisClient {
@@ -185,79 +162,45 @@ export class RedisStore implements TaskStore {
       channel: this.#keys.channel,
       logger: this.#logger,
       heartbeatMs: this.#options.heartbeatMs ?? 10_000,
-      onConnected: () => this.#relay.connected(),
-      onDisconnected: () => this.#relay.disconnected(),
-      onMessage: (message) => this.#relay.deliver(taskIdsOf(message)),
+      onConnected: () => this.relay.connected(),
+      onDisconnected: () => this.relay.disconnected(),
+      onMessage: (message) => this.relay.deliver(taskIdsOf(message)),
     });
   }
 
-  async #close(): Promise<void> {
-    await this.#opening?.catch(() => {});
-    this.#opening = undefined;
-    const session = this.#session;
-    this.#session = undefined;
-    this.#cache.clear();
-    if (session === undefined) return;
-    session.subscriber?.close();
-    this.#letGo(session.client, session.server);
-  }
-
-  get #server(): Server {
-    if (this.#session === undefined) throw new TaskError("not_open", "The Redis store is not open.");
-    return this.#session.server;
-  }
-
-  // --- records ---------------------------------------------------------------------------------------------------
-
-  async create(record: TaskRecord): Promise<TaskRecord> {
-    const created = frozenCopy(record);
-    const texts = recordTextsOf(created);
-    const create = creationOf(created, texts, this.#keys);
-    for (;;) {
-      const holder = await this.#store(created, create);
-      if (holder === null) {
-        this.#cache.keep(created, texts);
-        return created;
-      }
-      const earlier = await this.#read(this.#keys.taskBase + holder);
-      // The holder may have expired since it stood in the way; the key is free then.
-      if (earlier !== null) return earlier;
-    }
-  }
-
-  /** Answers the holder of the record's key, or `null` when the record was stored. */
-  async #store(record: TaskRecord, create: Creation, isAgain = false): Promise<string | null> {
+  protected async insert(record: TaskRecord, texts: RecordTexts): Promise<"stored" | "key_held" | "id_taken"> {
+    const { keys, args } = creationOf(record, texts, this.#keys);
     try {
-      return (await this.#server.run(CREATE, create.keys, create.args)) as string | null;
+      return (await this.session.server.run(CREATE, keys, args)) === null ? "stored" : "key_held";
     } catch (error) {
-      // Whether the record was stored when the connection broke is not known, but whose it is if its id is taken.
-      if (isConnectionLost(error) && !isAgain) return this.#store(record, create, true);
-      const isTaken = error instanceof RedisFailure && error.code === "TAKEN";
-      if (isTaken && isAgain) return null;
-      throw isTaken ? new Error(`Task id ${record.taskId} is taken.`) : error;
+      if (error instanceof RedisFailure && error.code === "TAKEN") return "id_taken";
+      throw error;
     }
+  }
+
+  protected isConnectionLost(error: unknown): boolean {
+    return isConnectionLost(error);
   }
 
   async get(taskId: string): Promise<TaskRecord | null> {
+    return recordAmong(await this.read(taskId));
+  }
+
+  protected read(taskId: string): Promise<RecordTexts | null> {
     return this.#read(this.#keys.task(taskId));
   }
 
   async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
     const holder = await this.#ask("GET", this.#keys.holder(ownerDigest(owner), idempotencyKey));
-    return typeof holder === "string" ? this.#read(this.#keys.taskBase + holder) : null;
+    return typeof holder === "string" ? recordAmong(await this.#read(this.#keys.taskBase + holder)) : null;
   }
 
-  async #read(key: string): Promise<TaskRecord | null> {
-    const texts = await this.#readTexts(key);
-    return texts === null ? null : recordOf(texts);
-  }
-
-  async #readTexts(key: string): Promise<RecordTexts | null> {
+  async #read(key: string): Promise<RecordTexts | null> {
     return textsOfFields((await this.#ask("HMGET", key, ...RECORD_FIELDS)) as (string | null)[]);
   }
 
   #ask(command: string, ...args: string[]): Promise<unknown> {
-    const server = this.#server;
+    const server = this.session.server;
     return server.ask(() => server.command(command, ...args));
   }
 
@@ -283,38 +226,20 @@ export class RedisStore implements TaskStore {
   }
 
   async #stretch(listing: string, from: string, step: number, digest: string): Promise<Stretch> {
-    const server = this.#server;
+    const server = this.session.server;
     const args = [from, step, this.#keys.taskBase, digest];
     return (await server.ask(() => server.run(LIST, [listing], args))) as Stretch;
   }
 
-  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
-    if (known === null) return null;
-    if (known.version !== expectedVersion) return "conflict";
-    const next = changedRecord(known, changes);
-    const texts = changedTextsOf(next, changes);
-    const answer = await this.#write(known, changes.finishedAt, fieldsOf(next.version, texts));
-    if (answer === "written") {
-      this.#cache.keep(next, texts);
-      return next;
-    }
-    this.#cache.forget(taskId);
-    return answer === "conflict" ? "conflict" : null;
-  }
-
-  async #readToChange(taskId: string): Promise<TaskRecord | null> {
-    const texts = await this.#readTexts(this.#keys.task(taskId));
-    if (texts === null) return null;
-    const record = frozenCopy(recordOf(texts));
-    this.#cache.keep(record, texts);
-    return record;
-  }
-
-  async #write(known: TaskRecord, finishedAt: number | undefined, fields: string[]): Promise<unknown> {
+  protected async write({ known, next, texts, finishedAt }: RecordChange): Promise<"written" | "conflict" | "gone"> {
     const keys = [this.#keys.task(known.taskId), this.#keys.unfinished, this.#keys.expiry];
-    const args = [String(known.version), placeOf(known), finishedAt === undefined ? "" : String(finishedAt), ...fields];
-    return this.#server.run(UPDATE, keys, args);
+    const args = [
+      String(known.version),
+      placeOf(known),
+      finishedAt === undefined ? "" : String(finishedAt),
+      ...fieldsOf(next.version, texts),
+    ];
+    return (await this.session.server.run(UPDATE, keys, args)) as "written" | "conflict" | "gone";
   }
 
   async sweep(limit: number): Promise<number> {
@@ -323,7 +248,7 @@ export class RedisStore implements TaskStore {
     for (let more = true; more && removed < limit; ) {
       const step = Math.min(limit - removed, LARGEST_STEP);
       const args = [step, this.#keys.ownerBase, this.#keys.taskBase];
-      const swept = Number(await this.#server.run(SWEEP, keys, args));
+      const swept = Number(await this.session.server.run(SWEEP, keys, args));
       removed += swept;
       more = swept === step;
     }
@@ -331,20 +256,19 @@ export class RedisStore implements TaskStore {
   }
 
   async now(): Promise<number> {
-    const server = this.#server;
+    const server = this.session.server;
     return Number(await server.ask(() => server.run(READ_CLOCK, [this.#keys.everybody])));
   }
 }
 
 type Stretch = [seen: number, last: string, heads: string[]];
 
-interface Creation {
-  keys: string[];
-  args: string[];
+function recordAmong(texts: RecordTexts | null): TaskRecord | null {
+  return texts === null ? null : recordOf(texts);
 }
 
 /** What the script that creates records takes. */
-function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): Creation {
+function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): { keys: string[]; args: string[] } {
   const { idempotencyKey, ttlMs, version } = record;
   const taskKey = keys.task(record.taskId);
   const digest = ownerDigest(record.owner);
