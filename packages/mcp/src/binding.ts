@@ -24,15 +24,18 @@ import type { Connection, TaskIntent } from "./connection.js";
 import { type Contract, chooseDialect } from "./dialects/choose.js";
 import { type Answer, DATALAYER_EXTENSION, type Fault, identityRequired, TASKS_EXTENSION } from "./dialects/dialect.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
-import { thrownResult } from "./dialects/tool-result.js";
+import { outcomeAnswer } from "./dialects/tool-result.js";
 import { callDirectly, resumeCall } from "./direct-call.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
+import { attendantOf, taskOfState } from "./fallback/attend.js";
+import { callPromotable } from "./fallback/promoted-call.js";
+import { registerTaskTools } from "./fallback/task-tools.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
 import { type Callee, decideIncoming, type Spoken } from "./incoming-call.js";
 import { holdInline } from "./inline-window.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
-import { type Answers, type FirstRounds, isFirstState, responsesOf } from "./questions/ask-first.js";
+import { type Answers, type FirstRounds, isFirstState } from "./questions/ask-first.js";
 import type { Deliveries } from "./questions/delivery.js";
 import { isCallState, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
 import { asAnswer, takeAnswer } from "./questions/take-answer.js";
@@ -41,6 +44,8 @@ import {
   type Declaration,
   declarationOf2025,
   declarationOf2026,
+  envelopeOf,
+  inputResponsesOf,
   isOf2026,
   keptRequest,
   revisionHasTasks,
@@ -59,6 +64,7 @@ export interface Shared {
   readonly keepHeaders: readonly string[];
   readonly logger: Logger;
   readonly fastPath: boolean;
+  readonly fallbackTools: boolean;
   readonly clock: Clock;
   readonly firstRounds: FirstRounds;
   readonly parkedCalls: ParkedCalls;
@@ -82,6 +88,7 @@ export class Binding {
     refuseServed(mcp);
     mcp.server.registerCapabilities(capabilities(shared.runtime));
     serveMethods(this);
+    if (shared.fallbackTools) registerTaskTools(this, mcp);
     decorateConnections(mcp.server, this, (connection) => {
       this.#connection = connection;
     });
@@ -124,7 +131,7 @@ export class Binding {
     if (decided.kind === "task") {
       if (this.#createsFast(callee.name, decided.intent, request, extra, connection)) return null;
       connection.expect(request.id, decided.intent);
-    }
+    } else if (this.#promotes(callee)) connection.keepArguments(request.id, asObject(params.arguments) ?? {});
     return forSdk(request, params, connection);
   }
 
@@ -141,6 +148,11 @@ export class Binding {
       );
     }
     return true;
+  }
+
+  /** Whether a direct call of the tool may go on as a task. */
+  #promotes({ promoteAfterMs }: Callee): boolean {
+    return this.shared.fallbackTools && promoteAfterMs !== undefined;
   }
 
   #createsFast(
@@ -175,6 +187,11 @@ export class Binding {
       return PLACEHOLDER;
     }
     const intent = connection.intentOf(sender.id);
+    const attendant = intent === undefined && this.#promotes(tool) ? attendantOf(this, context) : null;
+    if (attendant !== null) {
+      const answer = await callPromotable(this, tool, input, first.answers, context, attendant);
+      return this.#answer(answer ?? turnAnswer(OVER), sender, context.mcpReq.signal, connection);
+    }
     if (intent === undefined) return this.#callDirectly(tool, input, context, sender, first.answers, connection);
     if (first.answers !== undefined) intent.answers = first.answers;
     const { answer, release } = await this.createTask(tool, input, sender, intent, connection);
@@ -192,9 +209,10 @@ export class Binding {
   ): Promise<{ answers: Answers | undefined } | { answer: Answer }> {
     const { declaration } = this.dialectOf(envelopeOf(mcpReq));
     const state = connection.stateOf(sender.id);
-    if (askFirst === undefined || declaration.era === "2025" || isCallState(state)) return { answers: undefined };
+    const isUnderWay = isCallState(state) || taskOfState(state) !== undefined;
+    if (askFirst === undefined || declaration.era === "2025" || isUnderWay) return { answers: undefined };
     const owner = this.identityOf(sender, connection)?.owner ?? "";
-    const inputResponses = responsesOf((mcpReq as { inputResponses?: unknown }).inputResponses);
+    const inputResponses = inputResponsesOf(mcpReq);
     const { askable: capabilities } = declaration;
     return this.shared.firstRounds.next({ toolName, askFirst, input, owner, capabilities, inputResponses, state });
   }
@@ -214,17 +232,20 @@ export class Binding {
     const state = connection.stateOf(sender.id);
     if (isCallState(state)) {
       const parked = parkedCalls.find(state, owner, tool.name);
-      const responses = responsesOf((mcpReq as { inputResponses?: unknown }).inputResponses);
-      const turn = parked === undefined ? OVER : await resumeCall(parked, responses, mcpReq, parkedCalls);
+      const turn =
+        parked === undefined ? OVER : await resumeCall(parked, inputResponsesOf(mcpReq), mcpReq, parkedCalls);
       return this.#answerTurn(turn, sender, mcpReq.signal, connection);
     }
-    const request = this.#kept(identity, sender, askable);
+    const request = this.kept(identity, sender, askable);
     const call = { tool, input, request, owner, era, askable, answers, server: this.server, mcpReq };
     return this.#answerTurn(await callDirectly(call, parkedCalls), sender, mcpReq.signal, connection);
   }
 
   #answerTurn(turn: Turn, sender: Sender, signal: AbortSignal, connection: Connection): JsonObject {
-    const answer = turnAnswer(turn);
+    return this.#answer(turnAnswer(turn), sender, signal, connection);
+  }
+
+  #answer(answer: Answer, sender: Sender, signal: AbortSignal, connection: Connection): JsonObject {
     if ("result" in answer && answer.result.resultType === undefined) return answer.result;
     // To a caller that has cancelled nothing is sent, and an answer kept for the id would be a later request's.
     if (!signal.aborted) connection.answer(sender.id, answer);
@@ -261,7 +282,7 @@ export class Binding {
     const identity = this.identityOf(sender, connection);
     if (identity === null) return { fault: identityRequired() };
     const { runtime } = this.shared;
-    const request = this.#kept(identity, sender, intent.askable);
+    const request = this.kept(identity, sender, intent.askable);
     if (intent.answers !== undefined) request.answers = intent.answers;
     const call: CreateTask = {
       owner: identity.owner,
@@ -282,7 +303,8 @@ export class Binding {
     return { result: intent.dialect.created(task, intent.era, runtime.now()) };
   }
 
-  #kept(identity: Identity, sender: Sender, askable: JsonObject | undefined): JsonObject {
+  /** What the tool may read of the request later. */
+  kept(identity: Identity, sender: Sender, askable: JsonObject | undefined): JsonObject {
     const request = keptRequest(identity, sender, this.server, this.shared.keepHeaders);
     if (askable !== undefined) request.clientCapabilities = askable;
     return request;
@@ -330,19 +352,7 @@ const OVER: Turn = {
 function turnAnswer(turn: Turn): Answer {
   if ("refused" in turn) return { fault: { code: "invalid_answer", message: turn.refused } };
   if ("inputRequests" in turn) return { result: { resultType: "input_required", ...turn } };
-  switch (turn.outcome.kind) {
-    case "result":
-    case "error_result":
-      return { result: turn.outcome.result };
-    case "threw":
-      return { result: thrownResult(turn.outcome.message) };
-    case "protocol_error":
-      return { raised: turn.outcome.error };
-  }
-}
-
-function envelopeOf(mcpReq: ServerContext["mcpReq"]): JsonObject | undefined {
-  return asObject((mcpReq as { envelope?: unknown }).envelope);
+  return outcomeAnswer(turn.outcome);
 }
 
 /** Whether the call may take more than one exchange, which the fast path does not know. */
@@ -353,7 +363,7 @@ function needsSdk({ askFirst, inlineMs }: Tool, { era }: TaskIntent): boolean {
 /** The request without what the SDK would refuse: a `task` that its schema does not allow (a ttl of null, for one), and a `requestState` that is ours. */
 function forSdk(request: JSONRPCRequest, params: JsonObject, connection: Connection): JSONRPCRequest {
   const { task, requestState, ...rest } = params;
-  const isOurs = isFirstState(requestState) || isCallState(requestState);
+  const isOurs = isFirstState(requestState) || isCallState(requestState) || taskOfState(requestState) !== undefined;
   if (isOurs) connection.keepState(request.id, requestState as string);
   if (task === undefined && !isOurs) return request;
   return { ...request, params: isOurs || requestState === undefined ? rest : { ...rest, requestState } };

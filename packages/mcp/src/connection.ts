@@ -35,6 +35,8 @@ export class Connection {
   readonly #answered = new Map<RequestId, () => void>();
   /** What came as `requestState` of calls that ask in rounds; the SDK would check it as a tool author's own. */
   readonly #states = new Map<RequestId, string>();
+  /** What calls that may outlast their request were called with. */
+  readonly #arguments = new Map<RequestId, JsonObject>();
   /** The `tasks/result` requests that wait, by task: side messages of the task travel on the newest one's stream. */
   readonly #waits = new Map<string, Set<RequestId>>();
   /** The requests that are answered without the SDK and may be cancelled. */
@@ -86,6 +88,16 @@ export class Connection {
     return this.#states.get(id);
   }
 
+  keepArguments(id: RequestId, args: JsonObject): void {
+    this.#arguments.set(id, args);
+  }
+
+  takeArguments(id: RequestId): JsonObject {
+    const args = this.#arguments.get(id) ?? {};
+    this.#arguments.delete(id);
+    return args;
+  }
+
   expect(id: RequestId, intent: TaskIntent): void {
     this.#intents.set(id, intent);
   }
@@ -111,6 +123,7 @@ export class Connection {
   replace(original: Response): JSONRPCMessage {
     const { id } = original;
     if (id !== undefined && this.#states.size > 0) this.#states.delete(id);
+    if (id !== undefined && this.#arguments.size > 0) this.#arguments.delete(id);
     if (id === undefined || (this.#answers.size === 0 && this.#intents.size === 0)) return original as JSONRPCMessage;
     const intent = this.#intents.get(id);
     const answer = this.#answers.get(id);

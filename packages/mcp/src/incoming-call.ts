@@ -24,6 +24,8 @@ export interface Spoken {
 export interface Callee {
   name: string;
   taskSupport: TaskSupport;
+  /** After how long a direct call goes on as a task, where it may. */
+  promoteAfterMs?: number | undefined;
 }
 
 /** `run` is the SDK's; `task` carries what the caller asked for. */

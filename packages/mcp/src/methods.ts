@@ -18,7 +18,7 @@ import {
 } from "./dialects/dialect.js";
 import { extensionRequired } from "./dialects/extension-2026-07-28.js";
 import { wireError } from "./error-map.js";
-import { checkAnswers } from "./questions/answer.js";
+import { giveAnswers } from "./questions/take-answer.js";
 import { asObject, type Sender, senderOf } from "./request.js";
 
 /** One request of a tasks method, however it came to be served. */
@@ -204,7 +204,6 @@ function untilAnswered(
   };
 }
 
-/** Answers outstanding questions: all that are there, or none when one of them is no answer. Unknown and answered keys are ignored. */
 async function update(
   { binding, params, inputResponses, droppedResponses }: TaskRequest,
   _dialect: Dialect,
@@ -215,9 +214,8 @@ async function update(
   const { runtime } = binding.shared;
   const task = await runtime.get(owner, taskId);
   if (task === null) return { fault: noSuchTask() };
-  const checked = checkAnswers(task, asObject(inputResponses) ?? {}, droppedResponses);
-  if ("refused" in checked) return { fault: { code: "invalid_answer", message: checked.refused } };
-  for (const [key, answer] of checked.answers) await runtime.answer(owner, taskId, key, answer);
+  const refused = await giveAnswers(runtime, task, asObject(inputResponses) ?? {}, droppedResponses);
+  if (refused !== undefined) return { fault: { code: "invalid_answer", message: refused } };
   return { result: { resultType: "complete" } };
 }
 

@@ -36,6 +36,14 @@ export interface ToolConfig<
    */
   inlineMs?: number;
   /**
+   * How long a direct call may take, ms, before it is answered with what it has produced so far and the id of a task as
+   * which it goes on: for clients that know no tasks, and would give up on the call. Needs `taskSupport: "optional"`, and
+   * takes effect where the server has the tools to collect it by (`createTasks({ fallbackTools: true })`); the call is a
+   * task from its start then. Not {@link inlineMs}, which delays an answer for clients that know tasks: that is short, this
+   * is a little less than a client waits. Default: direct calls run to their end.
+   */
+  promoteAfterMs?: number;
+  /**
    * What to ask the caller before the work begins; the handler finds the answers in `ctx.answers` under the same names.
    * Called with the arguments and the answers so far, and again until it has nothing more to ask, so it must not do any
    * work. On 2026-07-28 these questions come before the task exists; elsewhere the call, or the task, asks them first.
@@ -77,6 +85,12 @@ export type AnyToolConfig = Omit<
   ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined>,
   "recovery"
 > & { recovery?: ToolRecovery<(args: unknown, ctx: ToolContext, checkpoint: JsonValue | undefined) => unknown> };
+
+/** The members that clients are shown. */
+export type ShownConfig = Pick<
+  AnyToolConfig,
+  "title" | "description" | "inputSchema" | "outputSchema" | "annotations" | "icons" | "_meta"
+>;
 
 /** A handler whose types have done their work. */
 export type AnyToolHandler = (args: unknown, ctx: ToolContext) => unknown;

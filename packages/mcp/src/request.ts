@@ -33,6 +33,16 @@ export function senderOf({ http, sessionId, mcpReq }: ServerContext): Sender {
   return { id: mcpReq.id, authInfo: http?.authInfo, sessionId, httpRequest: http?.req };
 }
 
+/** What a request of the 2026 era says of itself, which the SDK takes out of its params. */
+export function envelopeOf(mcpReq: ServerContext["mcpReq"]): JsonObject | undefined {
+  return asObject((mcpReq as { envelope?: unknown }).envelope);
+}
+
+/** The answers that a request of the 2026 era brings, by key. */
+export function inputResponsesOf(mcpReq: ServerContext["mcpReq"]): JsonObject {
+  return asObject((mcpReq as { inputResponses?: unknown }).inputResponses) ?? {};
+}
+
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Whether a request carries the envelope of the 2026 era; `meta` is its `params._meta`, or what the SDK took out of it. */

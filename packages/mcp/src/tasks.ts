@@ -23,12 +23,13 @@ import type {
 } from "@modelcontextprotocol/server";
 import { Binding, type Shared } from "./binding.js";
 import type { Contract } from "./dialects/choose.js";
+import { promotable } from "./fallback/handle.js";
 import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
 import { FirstRounds } from "./questions/ask-first.js";
 import { Deliveries } from "./questions/delivery.js";
 import { ParkedCalls } from "./questions/parked-calls.js";
 import { asAnswer, takeAnswer } from "./questions/take-answer.js";
-import type { AnyToolConfig, AnyToolHandler, ToolConfig, ToolHandler } from "./register-tool.js";
+import type { AnyToolConfig, AnyToolHandler, ShownConfig, ToolConfig, ToolHandler } from "./register-tool.js";
 import { Tool } from "./tool.js";
 
 export interface TasksOptions {
@@ -62,6 +63,11 @@ export interface TasksOptions {
   maskErrors?: boolean;
   /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */
   keepHeaders?: readonly string[];
+  /**
+   * Give clients that know no tasks plain tools to reach theirs: `task_list`, `task_status`, `task_result`, `task_cancel`
+   * and `task_answer`, on every server; and let calls of tools with `promoteAfterMs` go on as tasks. Default: no.
+   */
+  fallbackTools?: boolean;
   /** Answer the commonest requests of tasks without the SDK's dispatch. The answers are the same. Default: yes. */
   fastPath?: boolean;
   /**
@@ -131,6 +137,7 @@ class BoundTasks implements Tasks {
     contract,
     maskErrors,
     keepHeaders,
+    fallbackTools,
     fastPath,
     requestStateKey,
     ...runtimeOptions
@@ -143,6 +150,7 @@ class BoundTasks implements Tasks {
       contract: contract ?? "2025-11-25",
       keepHeaders: keepHeaders ?? [],
       logger: runtimeOptions.logger ?? stderrLogger,
+      fallbackTools: fallbackTools ?? false,
       fastPath: fastPath ?? true,
       clock: runtimeOptions.clock ?? systemClock,
       firstRounds: new FirstRounds(requestStateKey),
@@ -184,7 +192,9 @@ class BoundTasks implements Tasks {
       maskErrors: this.#maskErrors,
       logger: this.#shared.logger,
     });
-    const registered = registerOnSdk(server, binding, tool, config as AnyToolConfig);
+    const shown = shownConfig(config as AnyToolConfig);
+    const promotes = this.#shared.fallbackTools && tool.promoteAfterMs !== undefined;
+    const registered = registerOnSdk(server, binding, tool, promotes ? promotable(shown) : shown);
     binding.add(tool, registered);
     if (tool.taskSupport !== "forbidden") {
       // registerTool drops the member, but lists what is set here.
@@ -204,8 +214,24 @@ class BoundTasks implements Tasks {
   }
 }
 
-function registerOnSdk(server: McpServer, binding: Binding, tool: Tool, config: AnyToolConfig): RegisteredTool {
-  const { execution, recovery, maxRunMs, ttl, pollInterval, cancelGraceMs, inlineMs, askFirst, ...shown } = config;
+/** The part of a tool's declaration that is the SDK's, and its clients'. */
+function shownConfig(config: AnyToolConfig): ShownConfig {
+  const {
+    execution,
+    recovery,
+    maxRunMs,
+    ttl,
+    pollInterval,
+    cancelGraceMs,
+    inlineMs,
+    promoteAfterMs,
+    askFirst,
+    ...shown
+  } = config;
+  return shown;
+}
+
+function registerOnSdk(server: McpServer, binding: Binding, tool: Tool, shown: ShownConfig): RegisteredTool {
   // The SDK calls back with (args, context), or with (context) alone where there is no schema.
   const callback = (...args: unknown[]) => binding.call(tool, args.length > 1 ? args[0] : {}, args.at(-1) as never);
   return server.registerTool(tool.name, shown as object, callback as ToolCallback<undefined>);

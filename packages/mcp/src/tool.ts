@@ -12,6 +12,7 @@ import {
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
+import { checkPromotion } from "./fallback/promoted-call.js";
 import { type Answers, type AskFirst, askAll, NO_ANSWERS } from "./questions/ask-first.js";
 import { type Asker, taskAsker } from "./questions/asker.js";
 import { HandlerContext } from "./questions/tool-context.js";
@@ -44,6 +45,7 @@ export class Tool {
     assertRecovery(name, config.recovery);
     this.name = name;
     this.taskSupport = config.execution?.taskSupport ?? "forbidden";
+    checkPromotion(name, this.taskSupport, config.promoteAfterMs);
     this.#config = config;
     this.#handler = handler;
     const { outputSchema, recovery } = config;
@@ -62,6 +64,11 @@ export class Tool {
   /** How long a 2026-era caller's answer is held for work that may be done by then. */
   get inlineMs(): number {
     return this.#config.inlineMs ?? 0;
+  }
+
+  /** After how long a direct call goes on as a task, where it may. */
+  get promoteAfterMs(): number | undefined {
+    return this.#config.promoteAfterMs;
   }
 
   /** The tool as the runtime runs it. */

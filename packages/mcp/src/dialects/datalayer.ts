@@ -19,7 +19,7 @@ import {
   legacyTask,
   type Shown,
 } from "./legacy-task.js";
-import { partialOutputOf, partialResult, withRelatedTask } from "./tool-result.js";
+import { failureMessage, partialOutputOf, partialResult, withRelatedTask } from "./tool-result.js";
 
 export const datalayer: Dialect = {
   name: DATALAYER_EXTENSION,
@@ -43,11 +43,6 @@ function shownOf(task: TaskRecord | TaskSummary): Shown {
   const { status, statusMessage } = task;
   if (statusMessage !== undefined || !("outcome" in task)) return { status, statusMessage };
   return { status, statusMessage: failureMessage(task) };
-}
-
-function failureMessage(task: TaskRecord): string | undefined {
-  if (task.status !== "failed") return undefined;
-  return task.outcome.kind === "threw" ? task.outcome.message : task.outcome.error.message;
 }
 
 function result(task: TaskRecord): Answer | "wait" {

@@ -20,6 +20,7 @@ import { isoInstant } from "./iso-instant.js";
 import { ttlFromCreation } from "./legacy-task.js";
 import {
   boundMessage,
+  failureMessage,
   partialOutputOf,
   partialResult,
   thrownResult,
@@ -78,11 +79,6 @@ function flatTask(task: TaskRecord, status: TaskStatus, now: number): JsonObject
   return wire;
 }
 
-function failureMessage(task: TaskRecord): string | undefined {
-  if (task.status !== "failed") return undefined;
-  return task.outcome.kind === "threw" ? task.outcome.message : task.outcome.error.message;
-}
-
 /** In this revision `failed` means a JSON-RPC error; a tool that threw completed with the result that says so. */
 function shownStatus(task: TaskRecord): TaskStatus {
   return task.status === "failed" && task.outcome.kind === "threw" ? "completed" : task.status;
@@ -125,7 +121,8 @@ function inlined(result: JsonObject): JsonObject {
   return { ...withoutRelatedTask(result), resultType: "complete" };
 }
 
-function inputRequests(task: TaskRecord): JsonObject {
+/** What the task asks, by key. */
+export function inputRequests(task: TaskRecord): JsonObject {
   const questions = outstandingQuestions(task).map(({ key, method, params }) => [key, { method, params }] as const);
   return Object.fromEntries(questions);
 }

@@ -1,15 +1,19 @@
 /** The tool results that records come to, the same in every dialect. */
-import type { JsonObject, JsonValue, TaskRecord } from "@claimcheck/core";
-import { RELATED_TASK_META } from "./dialect.js";
+import type { JsonObject, JsonValue, Outcome, TaskRecord } from "@claimcheck/core";
+import { type Answer, RELATED_TASK_META } from "./dialect.js";
 
 /** Cuts what would be too long for a status message; what the runtime stored is within it already. */
 export { boundedText as boundMessage } from "@claimcheck/core";
 
 /** What an `isError` result says went wrong: its text blocks. */
 export function errorText(result: JsonObject): string {
-  const blocks = Array.isArray(result.content) ? result.content : [];
-  const texts = blocks.map(textOf).filter((text) => text !== undefined);
+  const texts = textsOf(Array.isArray(result.content) ? result.content : []);
   return texts.length > 0 ? texts.join("\n") : "The tool reported an error.";
+}
+
+/** What text blocks say. */
+export function textsOf(blocks: readonly JsonValue[]): string[] {
+  return blocks.map(textOf).filter((text) => text !== undefined);
 }
 
 function textOf(block: JsonValue): string | undefined {
@@ -20,6 +24,25 @@ function textOf(block: JsonValue): string | undefined {
 /** The result of a tool that threw: exactly what the SDK makes of a throw on a direct call. */
 export function thrownResult(message: string): JsonObject {
   return { content: [{ type: "text", text: message }], isError: true };
+}
+
+/** The answer to a direct call that came to `outcome`. */
+export function outcomeAnswer(outcome: Outcome): Answer {
+  switch (outcome.kind) {
+    case "result":
+    case "error_result":
+      return { result: outcome.result };
+    case "threw":
+      return { result: thrownResult(outcome.message) };
+    case "protocol_error":
+      return { raised: outcome.error };
+  }
+}
+
+/** Why a failed task failed. */
+export function failureMessage(task: TaskRecord): string | undefined {
+  if (task.status !== "failed") return undefined;
+  return task.outcome.kind === "threw" ? task.outcome.message : task.outcome.error.message;
 }
 
 /** The partial output of a task that produced any. */

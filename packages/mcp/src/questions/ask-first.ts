@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import type { JsonObject, QuestionRequest } from "@claimcheck/core";
 import { createRequestStateCodec, type RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Answer } from "../dialects/dialect.js";
-import { asObject } from "../request.js";
 import { checkAnswer } from "./answer.js";
 import type { Asker } from "./asker.js";
 import { lackingCapability } from "./client-capabilities.js";
@@ -129,9 +128,4 @@ function refused(message: string): { answer: Answer } {
 export function lackingAnswer(toolName: string, requiredCapabilities: JsonObject): Answer {
   const message = `Tool ${toolName} has to ask its caller: declare the capability in the request's client capabilities.`;
   return { fault: { code: "extension_required", message, data: { requiredCapabilities } } };
-}
-
-/** `inputResponses` as the SDK hands them on. */
-export function responsesOf(inputResponses: unknown): JsonObject {
-  return asObject(inputResponses) ?? {};
 }

@@ -1,7 +1,7 @@
 /** Answers that 2025-era clients give as responses to requests of ours. */
-import { type JsonObject, outstandingQuestions, type TaskRuntime } from "@claimcheck/core";
+import { type JsonObject, outstandingQuestions, type TaskRecord, type TaskRuntime } from "@claimcheck/core";
 import { asObject } from "../request.js";
-import { checkAnswer } from "./answer.js";
+import { checkAnswer, checkAnswers } from "./answer.js";
 import { failedAnswer } from "./asker.js";
 import { type Deliveries, questionOfId } from "./delivery.js";
 
@@ -37,6 +37,25 @@ export async function takeAnswer(
   if (question === undefined) return;
   deliveries.answered(taskId, response.id as string);
   await runtime.answer(owner, taskId, key, answerOf(question, response));
+}
+
+/**
+ * Gives what of `responses` answers the task's outstanding questions: all that is there, or nothing when one of them is no
+ * answer. Unknown and answered keys are ignored.
+ *
+ * @param dropped keys whose response was so malformed that it is not even there
+ * @returns why they are refused, if they are
+ */
+export async function giveAnswers(
+  runtime: TaskRuntime,
+  task: TaskRecord,
+  responses: JsonObject,
+  dropped?: readonly string[],
+): Promise<string | undefined> {
+  const checked = checkAnswers(task, responses, dropped);
+  if ("refused" in checked) return checked.refused;
+  for (const [key, answer] of checked.answers) await runtime.answer(task.owner, task.taskId, key, answer);
+  return undefined;
 }
 
 function answerOf(question: { method: string; params: JsonObject }, { result, error }: ClientResponse): JsonObject {

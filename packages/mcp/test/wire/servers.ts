@@ -1,7 +1,7 @@
 /** Tasks with tools for one test, and clients of them; everything is closed when the test ends. */
 import type { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
-import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
+import { createTasks, type Tasks, type TasksOptions, type ToolContext } from "../../src/index.js";
 import { connectInMemory, type Declares, type RawClient } from "./raw-client.js";
 
 /** Says nothing. */
@@ -30,3 +30,8 @@ export function scene(register: (tasks: Tasks, server: McpServer) => void, optio
 }
 
 export const OPTIONAL = { execution: { taskSupport: "optional" } } as const;
+
+/** Work that goes on until it is told to stop, and stops then. */
+export function untilStopped({ signal }: Pick<ToolContext, "signal">): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
+}

@@ -1,0 +1,121 @@
+/**
+ * Direct calls that may outlast their caller's patience: each is a task from the start, and one that takes longer than
+ * its tool's limit is answered with a handle while the work goes on. A caller that cancels before has the work stopped.
+ */
+import {
+  type CreateTask,
+  describeError,
+  isTerminal,
+  type JsonObject,
+  type TaskNews,
+  type TerminalTask,
+} from "@claimcheck/core";
+import type { ServerContext } from "@modelcontextprotocol/server";
+import type { Binding, Shared } from "../binding.js";
+import { type Answer, noSuchTask, type TaskSupport } from "../dialects/dialect.js";
+import { DirectProgress } from "../direct-progress.js";
+import type { Answers } from "../questions/ask-first.js";
+import { giveAnswers } from "../questions/take-answer.js";
+import { inputResponsesOf } from "../request.js";
+import type { Tool } from "../tool.js";
+import { type Attendant, attend, endAnswer, stateAnswer, taskOfState } from "./attend.js";
+
+/** @throws for a tool whose direct calls cannot go on as tasks, or not after that long */
+export function checkPromotion(toolName: string, taskSupport: TaskSupport, promoteAfterMs: number | undefined): void {
+  if (promoteAfterMs === undefined) return;
+  if (typeof promoteAfterMs !== "number" || !(promoteAfterMs >= 0)) {
+    throw new RangeError(`promoteAfterMs of tool ${toolName} must be at least 0 ms; got ${promoteAfterMs}.`);
+  }
+  if (taskSupport === "optional") return;
+  throw new TypeError(
+    `promoteAfterMs of tool ${toolName} needs taskSupport "optional": with "${taskSupport}" no direct call becomes a task.`,
+  );
+}
+
+/** Runs a call as a task, or goes on with one that was asked in a round before; `null` when that one is over. */
+export async function callPromotable(
+  binding: Binding,
+  tool: Tool,
+  input: unknown,
+  answers: Answers | undefined,
+  { mcpReq }: ServerContext,
+  attendant: Attendant,
+): Promise<Answer | null> {
+  const { connection, sender, identity } = attendant;
+  const progress = new DirectProgress(mcpReq);
+  const args = connection.takeArguments(sender.id);
+  const taskId = taskOfState(connection.stateOf(sender.id));
+  try {
+    if (taskId !== undefined) return await nextRound(binding.shared, taskId, tool, mcpReq, attendant);
+    const request = binding.kept(identity, sender, withTaskAnswer(attendant.askable));
+    if (answers !== undefined) request.answers = answers as JsonObject;
+    const call = { owner: identity.owner, toolName: tool.name, arguments: args, request, input };
+    return await firstRound(binding.shared, call, tool, progress, attendant);
+  } catch (error) {
+    return { fault: binding.faultOf(error) };
+  } finally {
+    progress.end();
+  }
+}
+
+/** Whom `task_answer` reaches can be asked by it, whatever else the client declared. */
+function withTaskAnswer(askable: JsonObject | undefined): JsonObject {
+  return { ...askable, elicitation: { form: {}, url: {} } };
+}
+
+async function firstRound(
+  shared: Shared,
+  call: CreateTask,
+  tool: Tool,
+  progress: DirectProgress,
+  attendant: Attendant,
+): Promise<Answer> {
+  let ended: TerminalTask | undefined;
+  const watcher = (news: TaskNews): void => {
+    if (news.type === "progress") progress.send(news.progress.current, news.progress);
+    // A task that is kept for no time at all cannot be read after its end.
+    if (news.type === "changed" && isTerminal(news.task)) ended = news.task;
+  };
+  const { task } = await shared.runtime.create({ ...call, watcher });
+  const answer = await attendCall(shared, task.taskId, tool, attendant);
+  return answer ?? (ended === undefined ? { fault: noSuchTask() } : endAnswer(ended));
+}
+
+async function nextRound(
+  shared: Shared,
+  taskId: string,
+  tool: Tool,
+  mcpReq: ServerContext["mcpReq"],
+  attendant: Attendant,
+): Promise<Answer | null> {
+  const { runtime } = shared;
+  const { owner } = attendant.identity;
+  const task = await runtime.get(owner, taskId);
+  if (task === null || task.toolName !== tool.name) return null;
+  const refused = await giveAnswers(runtime, task, inputResponsesOf(mcpReq));
+  if (refused !== undefined) return { fault: { code: "invalid_answer", message: refused } };
+  return attendCall(shared, taskId, tool, attendant);
+}
+
+/** Waits as {@link attend} does; a caller that does not wait any more has the work stopped. */
+async function attendCall(
+  shared: Shared,
+  taskId: string,
+  { promoteAfterMs = 0 }: Tool,
+  attendant: Attendant,
+): Promise<Answer | null> {
+  const { runtime, logger } = shared;
+  const { owner } = attendant.identity;
+  try {
+    return await attend(shared, taskId, attendant, promoteAfterMs);
+  } catch (error) {
+    if (attendant.signal.aborted) {
+      await runtime.cancel(owner, taskId);
+      return { fault: { code: "internal", message: "The call was cancelled." } };
+    }
+    // The work has begun: whatever keeps this request from waiting, its caller has to be told where it goes on.
+    logger.warn({ taskId, error: describeError(error) }, "a call could not wait for its task");
+    const task = await runtime.get(owner, taskId);
+    return task === null ? null : stateAnswer(task, attendant);
+  }
+}
