@@ -521,17 +521,17 @@ export class RunningAttempt implements TaskHandle {
   }
 
   requireInput(message: string): Promise<boolean> {
-    return this.#say({
-      type: "set_status",
-      epoch: this.#epoch,
-      status: "input_required",
-      message: boundedText(message),
-    });
+    return this.#setStatus("input_required", message);
   }
 
   setWorking(message?: string): Promise<boolean> {
-    const event: AttemptEvent = { type: "set_status", epoch: this.#epoch, status: "working" };
+    return this.#setStatus("working", message);
+  }
+
+  #setStatus(status: "input_required" | "working", message: string | undefined): Promise<boolean> {
+    const event: AttemptEvent = { type: "set_status", epoch: this.#epoch, status };
     if (message !== undefined) event.message = boundedText(message);
+    this.#reporter?.messageIsOver();
     return this.#say(event);
   }
 

@@ -35,6 +35,11 @@ export class Reporter implements Flushable {
     this.#options.flusher.mark(this);
   }
 
+  /** The task has a newer message than the one that still waits to be written. */
+  messageIsOver(): void {
+    if (this.#pending !== undefined) delete this.#pending.statusMessage;
+  }
+
   outputs(outputsSoFar: readonly JsonValue[]): void {
     // A shallow copy: the tool goes on filling its list, and may empty it.
     this.#outputs = outputsSoFar.slice();

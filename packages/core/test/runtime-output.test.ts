@@ -168,6 +168,25 @@ describe("progress", () => {
     expect(await get(taskId)).not.toHaveProperty("statusMessage");
   });
 
+  it.each(["requireInput", "setWorking"] as const)(
+    "that waits to be written does not take back what %s said after it",
+    async (say) => {
+      const held = new HeldHandler();
+      const { start, get, clock } = await openRuntime(held.handler);
+      const { taskId } = await start();
+      await settle();
+      const task = taskOf(held.contexts[0]);
+      for (const current of [1, 2, 3]) task.sendProgress(current, { message: `step ${current}` });
+      await task[say]("the newest message");
+      await clock.advance(1000);
+      expect(await get(taskId)).toMatchObject({ statusMessage: "the newest message", progress: { current: 3 } });
+      task.sendProgress(4, { message: "step 4" });
+      await clock.advance(1000);
+      expect(await get(taskId)).toMatchObject({ statusMessage: "step 4" });
+      held.end();
+    },
+  );
+
   it("that is no number, or without end, is not taken; a long message is cut", async () => {
     const held = new HeldHandler();
     const { start, get } = await openRuntime(held.handler);
