@@ -1,5 +1,6 @@
 /** The examples are run as a reader runs them. Each checks itself; what it says beside that is looked at here. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -41,6 +42,22 @@ test("the quick start serves a tool that runs directly and as a task", async () 
   expect(task.status).toBe("working");
   const { content } = await client.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
   expect(content).toEqual([{ type: "text", text: "The report of 2026 is ready." }]);
+});
+
+test.each([
+  ["review-repository", "as a task and as a plain call"],
+  ["ask-a-person", '"approvedBy":"Ada"'],
+])("%s plays its story to the end", async (name, said) => {
+  const { child, output } = start([`examples/${name}.ts`]);
+  expect(await exitOf(child), output()).toBe(0);
+  expect(output()).toContain(said);
+});
+
+test("every example is run here", () => {
+  const self = readFileSync(fileURLToPath(import.meta.url), "utf8");
+  const names = readdirSync(`${root}examples`).map((file) => file.replace(/\.ts$/, ""));
+  expect(names.length).toBeGreaterThan(2);
+  expect(names.filter((name) => !self.includes(name))).toEqual([]);
 });
 
 test("the story of npm start goes as it should, and ends with 0", { timeout: 300_000 }, async () => {
