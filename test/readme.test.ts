@@ -43,6 +43,10 @@ describe("the README", () => {
   });
 });
 
+test("docs/testing.md shows the tests of docs/testing-guide.test.ts as they are, all of them", () => {
+  expect(blocks(read("docs/testing.md"), "ts").join("\n")).toBe(read("test/docs/testing-guide.test.ts"));
+});
+
 test("every guide can be reached from the README", () => {
   expect(GUIDES.length).toBeGreaterThan(3);
   for (const guide of GUIDES) expect(readme).toContain(`(docs/${guide})`);
