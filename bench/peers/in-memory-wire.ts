@@ -11,8 +11,8 @@ export interface WireClient {
   close(): Promise<void>;
 }
 
-/** Connects and initialises a client of the 2025-11-25 revision. */
-export async function connectWire(transport: Transport): Promise<WireClient> {
+/** Connects a client that says nothing by itself. */
+async function connectRaw(transport: Transport): Promise<WireClient> {
   const waiting = new Map<number, (reply: Reply) => void>();
   let nextId = 1;
   transport.onmessage = (message) => {
@@ -30,13 +30,35 @@ export async function connectWire(transport: Transport): Promise<WireClient> {
     if (error !== undefined) throw new Error(`${method}: ${error.code} ${error.message}`);
     return result ?? {};
   };
-  await request("initialize", {
+  return { request, close: () => transport.close() };
+}
+
+/** Connects and initialises a client of the 2025-11-25 revision. */
+export async function connectWire(transport: Transport): Promise<WireClient> {
+  const client = await connectRaw(transport);
+  await client.request("initialize", {
     protocolVersion: "2025-11-25",
     capabilities: { tasks: { list: {}, cancel: {} } },
     clientInfo: { name: "bench", version: "1" },
   });
   await transport.send({ jsonrpc: "2.0", method: "notifications/initialized" } as never);
-  return { request, close: () => transport.close() };
+  return client;
+}
+
+/** What every request of the 2026-07-28 revision carries in its `_meta`. */
+export const ENVELOPE_2026 = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+};
+
+/** Connects a client of the 2026-07-28 revision; it needs no handshake. */
+export async function connectWire2026(transport: Transport): Promise<WireClient> {
+  const client = await connectRaw(transport);
+  return {
+    ...client,
+    request: (method, params) => client.request(method, { ...params, _meta: ENVELOPE_2026 }),
+  };
 }
 
 /** Create → complete → result: one task, all the way. */

@@ -181,6 +181,8 @@ export class Binding {
   async call(tool: Tool, input: unknown, context: ServerContext): Promise<JsonObject> {
     const { connection } = this;
     const sender = senderOf(context);
+    const envelope = envelopeOf(context.mcpReq);
+    if (envelope !== undefined) connection.admitted(envelope);
     const first = await this.#askFirst(tool, input, context, sender, connection);
     if ("answer" in first) {
       connection.answer(sender.id, first.answer);

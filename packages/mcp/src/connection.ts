@@ -3,11 +3,12 @@
  * of the SDK's answer, and where side messages travel. It dies with its transport; tasks do not.
  */
 import { randomUUID } from "node:crypto";
-import type { JsonObject, StopSignal } from "@claimcheck/core";
+import type { JsonObject, JsonValue, StopSignal } from "@claimcheck/core";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import type { Answer, Dialect, Era } from "./dialects/dialect.js";
 import { wireError } from "./error-map.js";
 import type { Identity } from "./owner.js";
+import { envelopeText } from "./request.js";
 
 /** A `tools/call` that becomes a task, from when it came in until it is answered. */
 export interface TaskIntent {
@@ -41,6 +42,10 @@ export class Connection {
   readonly #waits = new Map<string, Set<RequestId>>();
   /** The requests that are answered without the SDK and may be cancelled. */
   readonly #hangups = new Map<RequestId, Hangup>();
+  /** The 2026-era envelope that the SDK let through last, as text. */
+  #envelope: string | undefined;
+  /** What the SDK has the server call itself in the results of a 2026-era connection, once it has sent one. */
+  #serverInfo: JsonValue | undefined;
   #closed = false;
   /** What a sender without authentication is here; worked out once. */
   identity: Identity | null | undefined;
@@ -80,6 +85,16 @@ export class Connection {
     return this.#hangups.delete(id);
   }
 
+  /** The SDK has checked an envelope, which `meta` holds, and let its request through. */
+  admitted(meta: JsonObject): void {
+    this.#envelope = envelopeText(meta);
+  }
+
+  /** Whether the SDK would let the envelope in `meta` through, and what it adds to an answer is known: a client repeats one envelope word for word. */
+  isAdmitted(meta: JsonObject): boolean {
+    return this.#serverInfo !== undefined && this.#envelope === envelopeText(meta);
+  }
+
   keepState(id: RequestId, state: string): void {
     this.#states.set(id, state);
   }
@@ -116,12 +131,13 @@ export class Connection {
   reply(id: RequestId, answer: Answer): void {
     this.#hangups.delete(id);
     this.#intents.delete(id);
-    this.#send(response(id, answer, undefined)).catch(ignore);
+    this.#send(response(id, answer, this.#serverInfo)).catch(ignore);
   }
 
   /** What to send in place of the SDK's response; a response that is none of ours comes back as it is. */
   replace(original: Response): JSONRPCMessage {
     const { id } = original;
+    this.#serverInfo ??= serverInfoOf(original.result);
     if (id !== undefined && this.#states.size > 0) this.#states.delete(id);
     if (id !== undefined && this.#arguments.size > 0) this.#arguments.delete(id);
     if (id === undefined || (this.#answers.size === 0 && this.#intents.size === 0)) return original as JSONRPCMessage;
@@ -129,9 +145,10 @@ export class Connection {
     const answer = this.#answers.get(id);
     this.#intents.delete(id);
     this.#answers.delete(id);
-    if (answer !== undefined) return response(id, answer, original.result);
+    const serverInfo = serverInfoOf(original.result);
+    if (answer !== undefined) return response(id, answer, serverInfo);
     const refused = intent === undefined ? undefined : invalidArguments(intent, original.result);
-    return refused === undefined ? (original as JSONRPCMessage) : response(id, refused, original.result);
+    return refused === undefined ? (original as JSONRPCMessage) : response(id, refused, serverInfo);
   }
 
   /** The response to `id` is out. */
@@ -216,16 +233,18 @@ export interface Response {
 
 const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
 
-function response(id: RequestId, answer: Answer, original: JsonObject | undefined): JSONRPCMessage {
+function response(id: RequestId, answer: Answer, serverInfo: JsonValue | undefined): JSONRPCMessage {
   if ("fault" in answer) return { jsonrpc: "2.0", id, error: wireError(answer.fault) };
   if ("raised" in answer) return { jsonrpc: "2.0", id, error: answer.raised };
-  return { jsonrpc: "2.0", id, result: withServerInfo(answer.result, original) };
+  return { jsonrpc: "2.0", id, result: withServerInfo(answer.result, serverInfo) };
 }
 
-/** Revision 2026-07-28 has servers name themselves in every result, which the SDK has done in the one that is replaced. */
-function withServerInfo(result: JsonObject, original: JsonObject | undefined): JsonObject {
-  const meta = original?._meta as JsonObject | undefined;
-  const serverInfo = meta?.[SERVER_INFO_META];
+/** Revision 2026-07-28 has servers name themselves in every result, which the SDK does in its own. */
+function serverInfoOf(result: JsonObject | undefined): JsonValue | undefined {
+  return (result?._meta as JsonObject | undefined)?.[SERVER_INFO_META];
+}
+
+function withServerInfo(result: JsonObject, serverInfo: JsonValue | undefined): JsonObject {
   if (serverInfo === undefined) return result;
   return { ...result, _meta: { ...(result._meta as JsonObject | undefined), [SERVER_INFO_META]: serverInfo } };
 }

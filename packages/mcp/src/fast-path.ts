@@ -7,8 +7,10 @@ import type { JsonObject } from "@claimcheck/core";
 import type { JSONRPCRequest, McpServer, MessageExtraInfo, RegisteredTool } from "@modelcontextprotocol/server";
 import type { Binding } from "./binding.js";
 import type { Connection, TaskIntent } from "./connection.js";
+import { type Answer, type Dialect, type Era, TASKS_EXTENSION } from "./dialects/dialect.js";
+import { thrownResult } from "./dialects/tool-result.js";
 import { answerMethod, type TaskRequest } from "./methods.js";
-import { asObject, type Sender } from "./request.js";
+import { asObject, isOf2026, isOfEnvelope, type Sender } from "./request.js";
 import type { Tool } from "./tool.js";
 
 /** A tool, and what was registered for it: an author may change that at any time. */
@@ -20,8 +22,11 @@ export interface ToolEntry {
   handler: RegisteredTool["handler"];
 }
 
-/** Of 2025-era requests; those of 2026 carry an envelope that the SDK checks. */
-const METHODS: ReadonlySet<string> = new Set(["tasks/get", "tasks/result"]);
+/** By the era of the request; the SDK keeps `tasks/result` from those of 2026. */
+const METHODS: Readonly<Record<Era, ReadonlySet<string>>> = {
+  "2025": new Set(["tasks/get", "tasks/result"]),
+  "2026": new Set(["tasks/get"]),
+};
 
 /** Answers `request` if it is one for the fast path; `false` when it is the SDK's. */
 export function answersMethod(
@@ -32,13 +37,16 @@ export function answersMethod(
 ): boolean {
   const { method, id } = request;
   const params = asObject(request.params);
-  if (params === undefined || !METHODS.has(method) || !isPlain(request, params)) return false;
+  if (params === undefined || !METHODS["2025"].has(method) || !isPlain(request, params, connection)) return false;
+  const { dialect, declaration } = binding.dialectOf(asObject(params._meta));
+  const { era } = declaration;
+  if (!METHODS[era].has(method) || !isWhole(dialect, era)) return false;
   const signal = connection.hangupOf(id);
   const asked: TaskRequest = {
     binding,
     connection,
-    dialect: binding.dialectOf(asObject(params._meta)).dialect,
-    era: "2025",
+    dialect,
+    era,
     sender: senderOf(request, extra, connection),
     params,
     signal,
@@ -60,8 +68,8 @@ export function createsTask(
   connection: Connection,
 ): boolean {
   const params = asObject(request.params);
-  if (params === undefined || !isPlain(request, params) || !isFlat(params.arguments)) return false;
-  if (!isAsRegistered(mcp, entry)) return false;
+  if (params === undefined || !isPlain(request, params, connection) || !isFlat(params.arguments)) return false;
+  if (!isWhole(intent.dialect, intent.era) || !isAsRegistered(mcp, entry)) return false;
   connection.expect(request.id, intent);
   void create(binding, entry.tool, intent, senderOf(request, extra, connection), connection);
   return true;
@@ -77,7 +85,7 @@ async function create(
   const checking = tool.check(intent.arguments);
   const checked = checking instanceof Promise ? await checking : checking;
   if ("refused" in checked) {
-    connection.reply(sender.id, { fault: { code: "invalid_arguments", message: checked.refused } });
+    connection.reply(sender.id, refusal(intent.dialect, checked.refused));
     return;
   }
   const { answer, release } = await binding.createTask(tool, checked.input, sender, intent, connection);
@@ -85,21 +93,34 @@ async function create(
   release();
 }
 
+/** Who did not ask for a task in the request itself is answered as by a tool that runs at once. */
+function refusal({ asksByRequest }: Dialect, message: string): Answer {
+  if (asksByRequest) return { fault: { code: "invalid_arguments", message } };
+  return { result: { resultType: "complete", ...thrownResult(message) } };
+}
+
+/** Whether what the dialect answers needs nothing more: the SDK adds to what our own dialect says on 2026-07-28. */
+function isWhole(dialect: Dialect | null, era: Era): boolean {
+  return era === "2025" || dialect?.name === TASKS_EXTENSION;
+}
+
 function senderOf({ id }: JSONRPCRequest, extra: MessageExtraInfo | undefined, { sessionId }: Connection): Sender {
   return { id, authInfo: extra?.authInfo, sessionId, httpRequest: extra?.request };
 }
 
-/** Whether the SDK's schemas would have nothing to say about the request's frame and metadata, and its era is 2025. */
-function isPlain({ jsonrpc, id }: JSONRPCRequest, params: JsonObject): boolean {
+/** Whether the SDK's schemas would have nothing to say about the request's frame and metadata. */
+function isPlain({ jsonrpc, id }: JSONRPCRequest, params: JsonObject, connection: Connection): boolean {
   if (jsonrpc !== "2.0" || (typeof id !== "string" && !Number.isSafeInteger(id))) return false;
+  if (params.inputResponses !== undefined || params.requestState !== undefined) return false;
   if (params._meta === undefined) return true;
   const meta = asObject(params._meta);
-  return meta !== undefined && Object.entries(meta).every(isPlainMeta);
+  if (meta === undefined || (isOf2026(meta) && !connection.isAdmitted(meta))) return false;
+  return Object.entries(meta).every(([name, value]) => isPlainMeta(name, value, isOf2026(meta)));
 }
 
-function isPlainMeta([name, value]: [string, unknown]): boolean {
+function isPlainMeta(name: string, value: unknown, hasEnvelope: boolean): boolean {
   if (name === "progressToken") return typeof value === "string" || Number.isSafeInteger(value);
-  return !name.startsWith("io.modelcontextprotocol/");
+  return !name.startsWith("io.modelcontextprotocol/") || (hasEnvelope && isOfEnvelope(name));
 }
 
 /** More than this may be over the limit that an author sets with `maxToolInputElements`, which the SDK alone knows. */

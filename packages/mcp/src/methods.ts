@@ -90,7 +90,9 @@ function taskRequest(
 ): TaskRequest {
   const { envelope, inputResponses, droppedInputResponseKeys, signal } = context.mcpReq as ServerContext["mcpReq"] &
     Record<string, unknown>;
-  const { dialect, declaration } = binding.dialectOf(asObject(envelope));
+  const meta = asObject(envelope);
+  const { dialect, declaration } = binding.dialectOf(meta);
+  if (meta !== undefined) binding.connection.admitted(meta);
   return {
     binding,
     connection: binding.connection,

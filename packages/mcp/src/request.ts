@@ -7,6 +7,24 @@ import type { Identity } from "./owner.js";
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
 
+/** What the SDK takes out of a request's `_meta` and checks (2026-07-28). */
+const ENVELOPE_META: readonly string[] = [
+  PROTOCOL_VERSION_META,
+  CLIENT_CAPABILITIES_META,
+  "io.modelcontextprotocol/clientInfo",
+  "io.modelcontextprotocol/logLevel",
+];
+
+/** Whether `name`, of a member of `_meta`, belongs to the envelope. */
+export function isOfEnvelope(name: string): boolean {
+  return ENVELOPE_META.includes(name);
+}
+
+/** The envelope in a request's `_meta`, or as the SDK took it out, as a text that is the same for the same one. */
+export function envelopeText(meta: JsonObject): string {
+  return JSON.stringify(ENVELOPE_META.map((name) => (name in meta ? [meta[name] ?? null] : [])));
+}
+
 /** The first revision in which tasks exist. */
 const FIRST_WITH_TASKS = "2025-11-25";
 

@@ -4,7 +4,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
 import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
 import { envelopeOf, RawClient, type Reply } from "../../src/testing/index.js";
-import { silent } from "./servers.js";
+import { defaults, silent } from "./servers.js";
 
 export const OFFICIAL = "io.modelcontextprotocol/tasks";
 
@@ -75,7 +75,7 @@ export async function modernScene(
   register: (tasks: Tasks, server: McpServer) => void,
   options: TasksOptions = {},
 ): Promise<ModernScene> {
-  const tasks = createTasks({ logger: silent, ownership: "single-user", ...options });
+  const tasks = createTasks({ logger: silent, ownership: "single-user", ...defaults, ...options });
   await tasks.open();
   onTestFinished(() => tasks.close());
   const factory = () => {
