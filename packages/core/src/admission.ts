@@ -4,6 +4,7 @@ import { KeysInFlight } from "./keys-in-flight.js";
 import { type Limits, limitReached } from "./limits.js";
 import { PollLimiter } from "./poll-limiter.js";
 import type { Runner } from "./runner.js";
+import { SubscriptionLimiter } from "./subscription-limiter.js";
 import type { TaskRecord } from "./task.js";
 import { TaskLedger } from "./task-ledger.js";
 
@@ -19,6 +20,7 @@ export type EndCreation = (created: boolean) => void;
 export class Admission {
   readonly ledger: TaskLedger;
   readonly polls: PollLimiter;
+  readonly subscriptions: SubscriptionLimiter;
   readonly keysInFlight: KeysInFlight = new KeysInFlight();
   readonly #limits: Limits;
   readonly #runner: Runner;
@@ -32,6 +34,7 @@ export class Admission {
     this.#runner = runner;
     this.ledger = new TaskLedger({ limits, runsTasks: runner.inProcess, now });
     this.polls = new PollLimiter({ perSecond: limits.pollsPerSecond, now });
+    this.subscriptions = new SubscriptionLimiter(limits);
   }
 
   /**

@@ -22,4 +22,9 @@ export class Fifo<T> {
     }
     return item;
   }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
 }

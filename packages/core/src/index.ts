@@ -30,6 +30,7 @@ export type { ListPosition } from "./cursor.js";
 export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
+export { Fifo } from "./fifo.js";
 export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
 export { frozenCopy } from "./frozen-copy.js";
 export { indexKey } from "./index-key.js";
@@ -50,7 +51,7 @@ export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
 export { changedTextsOf, PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
-export { type CloseOptions, TaskRuntime } from "./runtime.js";
+export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
 export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
@@ -59,6 +60,7 @@ export type { SignalRelayOptions } from "./signal-relay.js";
 export { SignalRelay, taskIdsOf } from "./signal-relay.js";
 export { boundedText } from "./status-message.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
+export type { SubscriptionLimiter } from "./subscription-limiter.js";
 export type {
   Attempt,
   Cancellation,
@@ -95,5 +97,5 @@ export { assertRecovery, RetryableError, retryAfter } from "./tool-recovery.js";
 export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from "./transitions.js";
 export { transition } from "./transitions.js";
 export type { StopSignal, WaitOptions } from "./waiting.js";
-export type { TaskNews, Watcher } from "./watchers.js";
+export type { RecordNews, TaskNews, Watcher } from "./watchers.js";
 export { LATE, within } from "./within.js";

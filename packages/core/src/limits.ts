@@ -15,6 +15,10 @@ export interface Limits {
   retainedPerOwner: number;
   /** Requests of one owner that wait for a task to end. Default: 1000. */
   waitersPerOwner: number;
+  /** Subscriptions to tasks that one owner has open. Default: 1000. */
+  subscriptionsPerOwner: number;
+  /** Tasks that one owner's subscriptions name, counted once for each that names it. Default: 10,000. */
+  subscribedTasksPerOwner: number;
   /**
    * How often one owner may ask in vain, a second: for a task that has not finished or is not there, or for a listing.
    * Five seconds' worth may come at once. Fetching what has finished is free. Default: 2000.
@@ -33,6 +37,8 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   queuedTasks: 25_000,
   retainedPerOwner: 100_000,
   waitersPerOwner: 1000,
+  subscriptionsPerOwner: 1000,
+  subscribedTasksPerOwner: 10_000,
   pollsPerSecond: 2000,
 };
 
@@ -42,6 +48,8 @@ const SMALLEST: Readonly<Limits> = {
   queuedTasks: 0,
   retainedPerOwner: 1,
   waitersPerOwner: 0,
+  subscriptionsPerOwner: 0,
+  subscribedTasksPerOwner: 0,
   pollsPerSecond: 1,
 };
 
@@ -71,6 +79,10 @@ const MESSAGES: Readonly<Record<keyof Limits, (max: number, retryAfterMs: number
     `${max} tasks of yours are kept here, as many as one caller may have. Each is kept for its ttl after it finishes: wait until one has gone, and ask for a shorter ttl.`,
   waitersPerOwner: (max) =>
     `${max} requests of yours wait for tasks here, as many as one caller may have waiting. Ask for the status instead.`,
+  subscriptionsPerOwner: (max) =>
+    `${max} subscriptions of yours are open here, as many as one caller may have. Close one, or name more tasks in each.`,
+  subscribedTasksPerOwner: (max) =>
+    `Your subscriptions would name more than ${max} tasks, as many as one caller's may. Name fewer, or close a subscription.`,
   pollsPerSecond: (max, retryAfterMs) =>
     `You ask more than ${max} times a second. Ask again in ${retryAfterMs} ms, and each task no more often than its poll interval says.`,
 };

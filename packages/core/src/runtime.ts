@@ -27,11 +27,12 @@ import { InProcessRunner, type Runner } from "./runner.js";
 import { type Settings, settingsOf, type TaskRuntimeOptions } from "./runtime-options.js";
 import type { TaskPage, TaskStore } from "./store.js";
 import { takeStrayErrors } from "./stray-errors.js";
+import type { SubscriptionLimiter } from "./subscription-limiter.js";
 import { isTerminal, type TaskRecord } from "./task.js";
 import { assertRecovery } from "./tool-recovery.js";
 import type { TaskEvent } from "./transitions.js";
-import { type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
-import { type Watcher, Watchers } from "./watchers.js";
+import { closedWhileWaiting, type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
+import { type RecordNews, type Watcher, Watchers } from "./watchers.js";
 import { LATE, within } from "./within.js";
 
 /** How long closing may take for the sake of what runs; see {@link TaskRuntime.close}. */
@@ -40,6 +41,14 @@ export interface CloseOptions {
   drainMs?: number;
   /** For work to stop once it has been told to, ms; less than its tool's grace cuts that short. Default: the grace. */
   stopMs?: number;
+}
+
+/** A task that is followed. */
+export interface Followed {
+  /** As it was when it was read. */
+  readonly task: TaskRecord;
+  /** Nothing more is told; calling it is not needed once the task is terminal. */
+  readonly stop: () => void;
 }
 
 /** One way from `open()` to open, and whether nobody waits for its end any more. */
@@ -202,6 +211,11 @@ export class TaskRuntime {
   /** How often owners ask in vain; kept by whoever passes their questions on. What an operator asks counts for nobody. */
   get polls(): PollLimiter {
     return this.#admission.polls;
+  }
+
+  /** How much of the tasks owners subscribe to; kept like {@link polls}. */
+  get subscriptions(): SubscriptionLimiter {
+    return this.#admission.subscriptions;
   }
 
   /** The instant by the store's clock, epoch milliseconds. */
@@ -496,6 +510,28 @@ export class TaskRuntime {
     const unsubscribe = this.#watchers.add(taskId, watcher);
     void this.#tellEnd(taskId);
     return unsubscribe;
+  }
+
+  /**
+   * The owner's task as it is, and `hear` told of every change of its record from then on, as far as this process hears of
+   * it, until the task is terminal; `null` when there is no such task. What changes while it is being read is told before
+   * this resolves: of two records the one with the greater version counts.
+   *
+   * @throws TaskError `not_open` when the runtime has closed
+   */
+  async follow(owner: string, taskId: string, hear: (news: RecordNews) => void): Promise<Followed | null> {
+    if (this.#state === "closed") throw closedWhileWaiting();
+    const stop = this.#watchers.add(taskId, (news) => {
+      const isHeard = news.type === "changed" ? news.task.owner === owner : news.type !== "progress";
+      if (isHeard) hear(news as RecordNews);
+    });
+    let task: TaskRecord | null = null;
+    try {
+      task = await this.get(owner, taskId);
+    } finally {
+      if (task === null || isTerminal(task)) stop();
+    }
+    return task === null ? null : { task, stop };
   }
 
   /** Whoever begins to watch when the task has just ended would hear nothing, for ever. */

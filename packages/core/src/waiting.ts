@@ -84,6 +84,7 @@ export function waitFor(
   });
 }
 
-function closedWhileWaiting(): TaskError {
+/** What whoever waits for news of a task hears when none will come. */
+export function closedWhileWaiting(): TaskError {
   return new TaskError("not_open", "The server is shutting down; the task can be asked for when it is back.");
 }

@@ -15,6 +15,9 @@ export type TaskNews =
   /** The runtime has closed: it will tell nothing more, though the task may go on elsewhere. */
   | { type: "closed"; taskId: string };
 
+/** What concerns the record. */
+export type RecordNews = Exclude<TaskNews, { type: "progress" }>;
+
 export type Watcher = (news: TaskNews) => void;
 
 interface Watched {

@@ -104,6 +104,13 @@ export class Binding {
     return this.#connection;
   }
 
+  /** Who is at the other end of a connection that carries everything; `null` when that cannot be told. */
+  get peer(): Identity | null {
+    if (this.#connection === undefined) return null;
+    const { sessionId } = this.#connection;
+    return this.identityOf({ id: "", authInfo: undefined, sessionId, httpRequest: undefined }, this.#connection);
+  }
+
   /** Takes a tool that has just been registered on the server. */
   add(tool: Tool, registered: RegisteredTool): void {
     const { inputSchema, handler } = registered;

@@ -231,7 +231,8 @@ export interface Response {
   error?: unknown;
 }
 
-const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
+/** `_meta` key of a result of revision 2026-07-28: how the server names itself. */
+export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
 
 function response(id: RequestId, answer: Answer, serverInfo: JsonValue | undefined): JSONRPCMessage {
   if ("fault" in answer) return { jsonrpc: "2.0", id, error: wireError(answer.fault) };

@@ -42,6 +42,11 @@ export function wireError({ code, message, data }: Fault): RaisedError {
   return data === undefined ? { code: number, message } : { code: number, message, data };
 }
 
+/** The HTTP status of a response that is an error: of what a server answers, 2026-07-28 gives only a missing capability one of its own. */
+export function httpStatusOf({ code }: RaisedError): number {
+  return code === MISSING_CLIENT_CAPABILITY ? 400 : 200;
+}
+
 /** The fault that a refusal of the runtime is on the wire. */
 export function faultOf({ code, message, data }: TaskError): Fault {
   return data === undefined ? { code, message } : { code, message, data: data as NonNullable<Fault["data"]> };

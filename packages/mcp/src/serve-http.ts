@@ -23,6 +23,8 @@ import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
 import type { ResourceMetadata } from "./auth/resource-server.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
+import { HttpListening } from "./listen/http.js";
+import { listenRequestOf } from "./listen/request.js";
 import { principalKey } from "./owner.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
@@ -214,6 +216,7 @@ function refuse(response: ServerResponse, { status, message, challenge }: Refuse
 class Endpoint {
   readonly #alone: McpHttpHandler;
   readonly #sessions: HttpSessions | null;
+  readonly #listening: HttpListening;
   readonly #gate: BearerGate | null;
   readonly #tasks: Tasks;
 
@@ -227,6 +230,7 @@ class Endpoint {
     const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
     this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
     const { maxSessions = 1000, sessionIdleMs = 30 * 60_000, clock = systemClock } = options;
+    this.#listening = new HttpListening({ subscriptions: tasks.subscriptions, clock, onerror });
     this.#sessions =
       options.sessions === false
         ? null
@@ -247,13 +251,22 @@ class Endpoint {
       if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });
       if (isInitializeRequest(body)) return this.#sessions.open({ request, authInfo, body });
     }
+    const asked = listenRequestOf(body);
+    if (asked === undefined) return this.#serveAlone(request, authInfo, body);
+    return this.#listening.serve(asked, authInfo, request.signal, () =>
+      this.#serveAlone(request, authInfo, asked.rest),
+    );
+  };
+
+  #serveAlone(request: Request, authInfo: AuthInfo | undefined, body: unknown): Promise<Response> {
     return this.#alone.fetch(request, {
       ...(authInfo !== undefined && { authInfo }),
       ...(body !== undefined && { parsedBody: body }),
     });
-  };
+  }
 
   async close(): Promise<void> {
+    this.#listening.close();
     await Promise.all([this.#sessions?.close(), this.#alone.close()]);
   }
 }

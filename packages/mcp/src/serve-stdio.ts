@@ -1,7 +1,8 @@
-/** Serving on stdin and stdout. */
+/** Serving one client: on stdin and stdout, or on any other connection that carries everything. */
 import { type Readable, Writable } from "node:stream";
-import type { McpServerFactory } from "@modelcontextprotocol/server";
+import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
+import { listenOnWire } from "./listen/wire.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
 
@@ -10,6 +11,8 @@ export interface ServeStdioOptions {
   stdin?: Readable;
   /** Default: the process's own, given to the protocol alone: whatever else the process prints goes to stderr. */
   stdout?: Writable;
+  /** In place of the two: another connection to one client, such as one end of the SDK's `InMemoryTransport`. */
+  transport?: Transport;
   /** Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. Never of what they say. */
   onerror?: (error: Error) => void;
 }
@@ -28,10 +31,18 @@ export async function serveStdio(
   options: ServeStdioOptions = {},
 ): Promise<StdioServing> {
   await tasks.open();
-  const claimed = options.stdout === undefined ? claimStdout() : undefined;
-  const transport = new StdioServerTransport(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
+  const claimed = options.transport === undefined && options.stdout === undefined ? claimStdout() : undefined;
+  const transport =
+    options.transport ?? new StdioServerTransport(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
   const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
-  const handle = serveOnSdk(factory, { transport, onerror });
+  let server: unknown;
+  const makeServer: McpServerFactory = async (context) => {
+    const made = await factory(context);
+    server = made;
+    return made;
+  };
+  listenOnWire(transport, tasks.subscriptions, () => tasks.subscriptions.peerOf(server));
+  const handle = serveOnSdk(makeServer, { transport, onerror });
   const closed = new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {

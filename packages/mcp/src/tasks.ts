@@ -24,6 +24,7 @@ import type {
 import { Binding, type Shared } from "./binding.js";
 import type { Contract } from "./dialects/choose.js";
 import { promotable } from "./fallback/handle.js";
+import { Subscriptions } from "./listen/subscriptions.js";
 import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
 import { FirstRounds } from "./questions/ask-first.js";
 import { Deliveries } from "./questions/delivery.js";
@@ -86,6 +87,9 @@ export interface Tasks {
   /** The engine itself, for who reads tasks without a client: a console, a command. */
   readonly runtime: TaskRuntime;
 
+  /** Where subscriptions to these tasks begin. `serveHttp` and `serveStdio` serve `subscriptions/listen` with it. */
+  readonly subscriptions: Subscriptions;
+
   /** What a verified token proves, by the rules of these tasks. */
   principalOf(authInfo: AuthInfo): Principal;
 
@@ -127,6 +131,7 @@ export function createTasks(options: TasksOptions = {}): Tasks {
 
 class BoundTasks implements Tasks {
   readonly runtime: TaskRuntime;
+  readonly subscriptions: Subscriptions;
   readonly #shared: Shared;
   readonly #maskErrors: boolean;
   readonly #bindings = new WeakMap<McpServer, Binding>();
@@ -157,6 +162,9 @@ class BoundTasks implements Tasks {
       parkedCalls: new ParkedCalls(),
       deliveries: new Deliveries(this.runtime),
     };
+    const { runtime, identity, logger } = this.#shared;
+    const atOtherEndOf = (server: unknown) => this.#bindings.get(server as McpServer)?.peer ?? null;
+    this.subscriptions = new Subscriptions({ runtime, logger, identity, atOtherEndOf });
   }
 
   principalOf(authInfo: AuthInfo): Principal {

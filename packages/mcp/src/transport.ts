@@ -31,7 +31,7 @@ export function decorateConnections(
 ): void {
   const connect = server.connect.bind(server);
   server.connect = async (transport) => {
-    decorateOnStart(transport, inbound, onConnection);
+    decorateOnStart(transport, () => onConnection(decorate(transport, inbound)));
     await connect(transport);
   };
 }
@@ -40,11 +40,11 @@ export function decorateConnections(
  * The SDK sets its handlers and then starts the transport, which may deliver what has been waiting at once: the
  * moment between the two is the only one at which nothing is missed.
  */
-function decorateOnStart(transport: Transport, inbound: Inbound, onConnection: (connection: Connection) => void): void {
+export function decorateOnStart(transport: Transport, decorate: () => void): void {
   const start = transport.start.bind(transport);
   transport.start = async () => {
     transport.start = start;
-    onConnection(decorate(transport, inbound));
+    decorate();
     await start();
   };
 }

@@ -1,10 +1,9 @@
 /**
- * A client of each dialect, in memory: through the SDK's own entry, in JSON as it would travel, without a port or a
+ * A client of each dialect, in memory: through the entry that serves stdio, in JSON as it would travel, without a port or a
  * process. What differs between the dialects is said once, here, so that one test runs in all of them.
  */
 import type { JsonObject, JsonValue, Progress, TaskStatus } from "@claimcheck/core";
 import { type CallToolResult, InMemoryTransport, McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import {
   DATALAYER_EXTENSION,
   type DialectName,
@@ -16,6 +15,7 @@ import {
   TASKS_EXTENSION,
 } from "../dialects/dialect.js";
 import { asObject } from "../request.js";
+import { serveStdio } from "../serve-stdio.js";
 import type { Tasks } from "../tasks.js";
 import { envelopeOf, type Heard, RawClient, type Reply, resultOf } from "./raw-client.js";
 
@@ -103,9 +103,8 @@ export async function connectInMemory(
   server: McpServer | McpServerFactory,
   { dialect = "2025-11-25", capabilities = ASKABLE, answer }: ConnectOptions = {},
 ): Promise<TaskClient> {
-  await tasks.open();
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  serveStdio(server instanceof McpServer ? () => server : server, { transport: serverSide });
+  await serveStdio(tasks, server instanceof McpServer ? () => server : server, { transport: serverSide });
   const raw = new RawClient(clientSide);
   await clientSide.start();
   const extensions = dialect === "2025-11-25" ? [] : [dialect];

@@ -1,8 +1,7 @@
-/** A 2026-era client, in memory through the SDK's own entry; every request of it carries an envelope. */
+/** A 2026-era client, in memory through the entry that serves stdio; every request of it carries an envelope. */
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
-import { createTasks, type Tasks, type TasksOptions } from "../../src/index.js";
+import { createTasks, serveStdio, type Tasks, type TasksOptions } from "../../src/index.js";
 import { envelopeOf, RawClient, type Reply } from "../../src/testing/index.js";
 import { defaults, silent } from "./servers.js";
 
@@ -88,8 +87,8 @@ export async function modernScene(
     tasks,
     connect: (declares = {}) => {
       const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-      const handle = serveStdio(factory, { transport: serverSide });
-      onTestFinished(() => handle.close());
+      const served = serveStdio(tasks, factory, { transport: serverSide });
+      onTestFinished(async () => (await served).close());
       return new ModernClient(new RawClient(clientSide), declares);
     },
   };
