@@ -1,7 +1,7 @@
 // What this package promises. Adding a line here is a decision.
 
-export type { CancelSource, CancelToken } from "./cancel-source.js";
-export { CancelledError, HandedOverError } from "./cancel-source.js";
+export type { CancelToken } from "./cancel-source.js";
+export { CancelledError, CancelSource, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
 export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";

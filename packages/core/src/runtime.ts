@@ -196,6 +196,11 @@ export class TaskRuntime {
     return { defaultTtlMs, maxTtlMs };
   }
 
+  /** How long a tool that does not say it has to stop when it is cancelled, and again after escalating, in milliseconds. */
+  get cancelGraceMs(): number {
+    return this.#settings.cancelGraceMs;
+  }
+
   /** What runs or waits here; all zero when nothing is left behind. */
   get gauges(): { attempts: number; running: number; stillRunningAfterEnd: number; watchedTasks: number } {
     const attempts = [...this.#attempts.values()];

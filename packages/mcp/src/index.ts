@@ -20,7 +20,20 @@ export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js
 export { QuestionRefusedError } from "./questions/asker.js";
 export type { FormQuestion, JsonSchema, Patience, UrlQuestion } from "./questions/question.js";
 export type { Elicited, ElicitedContent, ToolContext } from "./questions/tool-context.js";
-export type { ResumeHandler, ToolArguments, ToolConfig, ToolHandler } from "./register-tool.js";
+export type {
+  CommandHandler,
+  ResumeHandler,
+  ResumeHandlers,
+  RunnerHandlers,
+  RunnerName,
+  ToolArguments,
+  ToolConfig,
+  ToolHandler,
+  WorkerModule,
+} from "./register-tool.js";
+export type { Command, CommandEnd } from "./runners/command.js";
+export { INHERITED_ENV } from "./runners/command.js";
+export type { WorkerThreadsOptions } from "./runners/thread-pool.js";
 export type { HttpServing, ServeHttpOptions } from "./serve-http.js";
 export { serveHttp } from "./serve-http.js";
 export type { ServeStdioOptions, StdioServing } from "./serve-stdio.js";

@@ -4,10 +4,12 @@ import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontex
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AskFirst } from "./questions/ask-first.js";
 import type { ToolContext } from "./questions/tool-context.js";
+import type { Command } from "./runners/command.js";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,
   Output extends StandardSchemaWithJSON | undefined = undefined,
+  Runner extends RunnerName = "async",
 > {
   title?: string;
   description?: string;
@@ -18,10 +20,15 @@ export interface ToolConfig<
   annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: Record<string, unknown>;
-  /** `taskSupport` defaults to `"forbidden"`; only it is shown to clients. */
-  execution?: { taskSupport?: TaskSupport; runner?: "async" };
+  /**
+   * `taskSupport` defaults to `"forbidden"`; only it is shown to clients. `runner` says where the work is done, and with it
+   * what the tool's handler must be: `"async"` (the default) calls a {@link ToolHandler} on this event loop, `"worker"` calls
+   * one that a {@link WorkerModule} names in a worker thread, `"subprocess"` runs the commands that a {@link CommandHandler}
+   * makes.
+   */
+  execution?: { taskSupport?: TaskSupport; runner?: Runner };
   /** What becomes of a task whose process died, and of one that threw what a later try may not. Default `"fail"`. */
-  recovery?: ToolRecovery<ResumeHandler<Input>>;
+  recovery?: ToolRecovery<ResumeHandlers<Input>[Runner]>;
   /** How long a task of this tool may run, ms. Default: without limit. */
   maxRunMs?: number;
   /** How long a finished task is kept when the caller does not say, ms. Default: the runtime's. */
@@ -80,11 +87,45 @@ export type ResumeHandler<Input extends StandardSchemaWithJSON | undefined = und
   checkpoint: JsonValue | undefined,
 ) => unknown;
 
+/**
+ * Names the handler of a `"worker"` tool, a {@link ToolHandler}: a thread can be handed a module, and no function. The
+ * arguments must be what a structured clone can carry; what the handler returns becomes JSON in the thread.
+ */
+export interface WorkerModule {
+  /** A `file:` URL, such as `new URL("./work.js", import.meta.url)`. */
+  module: URL | string;
+  /** The export that is called. Default: `"default"`. */
+  export?: string;
+}
+
+/** The handler of a `"subprocess"` tool: says what to run. It has the context of any handler, to ask somebody first for example. */
+export type CommandHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
+  args: ToolArguments<Input>,
+  ctx: ToolContext,
+) => Command | Promise<Command>;
+
+/** Where a tool's work is done → what its handler must be. */
+export interface RunnerHandlers<Input extends StandardSchemaWithJSON | undefined = undefined> {
+  async: ToolHandler<Input>;
+  worker: WorkerModule;
+  subprocess: CommandHandler<Input>;
+}
+
+/** Where a tool's work is done → what goes on with it in another process ({@link ToolConfig.recovery}). */
+export interface ResumeHandlers<Input extends StandardSchemaWithJSON | undefined = undefined> {
+  async: ResumeHandler<Input>;
+  /** Called with the last checkpoint as its third argument. */
+  worker: WorkerModule;
+  subprocess: (...call: Parameters<ResumeHandler<Input>>) => Command | Promise<Command>;
+}
+
+export type RunnerName = keyof RunnerHandlers;
+
 /** A declaration whose types have done their work. */
 export type AnyToolConfig = Omit<
-  ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined>,
+  ToolConfig<StandardSchemaWithJSON | undefined, StandardSchemaWithJSON | undefined, RunnerName>,
   "recovery"
-> & { recovery?: ToolRecovery<(args: unknown, ctx: ToolContext, checkpoint: JsonValue | undefined) => unknown> };
+> & { recovery?: ToolRecovery<AnyToolHandler> };
 
 /** The members that clients are shown. */
 export type ShownConfig = Pick<
@@ -92,5 +133,5 @@ export type ShownConfig = Pick<
   "title" | "description" | "inputSchema" | "outputSchema" | "annotations" | "icons" | "_meta"
 >;
 
-/** A handler whose types have done their work. */
-export type AnyToolHandler = (args: unknown, ctx: ToolContext) => unknown;
+/** A handler whose types have done their work; one that resumes has the last checkpoint as its third argument. */
+export type AnyToolHandler = (args: unknown, ctx: ToolContext, checkpoint?: JsonValue) => unknown;

@@ -30,7 +30,9 @@ import { FirstRounds } from "./questions/ask-first.js";
 import { Deliveries } from "./questions/delivery.js";
 import { ParkedCalls } from "./questions/parked-calls.js";
 import { asAnswer, takeAnswer } from "./questions/take-answer.js";
-import type { AnyToolConfig, AnyToolHandler, ShownConfig, ToolConfig, ToolHandler } from "./register-tool.js";
+import type { AnyToolConfig, RunnerHandlers, RunnerName, ShownConfig, ToolConfig } from "./register-tool.js";
+import { Runners } from "./runners/runners.js";
+import type { WorkerThreadsOptions } from "./runners/thread-pool.js";
 import { Tool } from "./tool.js";
 
 export interface TasksOptions {
@@ -76,6 +78,8 @@ export interface TasksOptions {
    * that may get a round of one call. Default: this process's own.
    */
   requestStateKey?: Uint8Array | string;
+  /** The threads in which the tools with the runner `"worker"` run. Default: as many as the machine runs in parallel, kept for 30 seconds. */
+  workerThreads?: WorkerThreadsOptions;
   /** Default: warnings and errors to stderr. */
   logger?: Logger;
   /** Default: the host's. */
@@ -117,11 +121,19 @@ export interface Tasks {
   /**
    * Registers a tool on `server`, as `McpServer.registerTool` does, that callers may also run as a task. Register the
    * same tool on every server of one `Tasks`: a task runs the handler that was registered last.
+   *
+   * @throws TypeError when the handler is not what the tool's runner takes; nothing is registered then
    */
   registerTool<
     Input extends StandardSchemaWithJSON | undefined = undefined,
     Output extends StandardSchemaWithJSON | undefined = undefined,
-  >(server: McpServer, name: string, config: ToolConfig<Input, Output>, handler: ToolHandler<Input>): RegisteredTool;
+    Runner extends RunnerName = "async",
+  >(
+    server: McpServer,
+    name: string,
+    config: ToolConfig<Input, Output, Runner>,
+    handler: RunnerHandlers<Input>[Runner],
+  ): RegisteredTool;
 }
 
 /** Makes a task runtime and its binding to MCP servers. It must be opened before it takes a call; the `serve…` functions do. */
@@ -133,6 +145,7 @@ class BoundTasks implements Tasks {
   readonly runtime: TaskRuntime;
   readonly subscriptions: Subscriptions;
   readonly #shared: Shared;
+  readonly #runners: Runners;
   readonly #maskErrors: boolean;
   readonly #bindings = new WeakMap<McpServer, Binding>();
 
@@ -145,10 +158,17 @@ class BoundTasks implements Tasks {
     fallbackTools,
     fastPath,
     requestStateKey,
+    workerThreads,
     ...runtimeOptions
   }: TasksOptions) {
     this.runtime = new TaskRuntime(runtimeOptions satisfies TaskRuntimeOptions);
     this.#maskErrors = maskErrors ?? false;
+    this.#runners = new Runners({
+      clock: runtimeOptions.clock ?? systemClock,
+      logger: runtimeOptions.logger ?? stderrLogger,
+      cancelGraceMs: this.runtime.cancelGraceMs,
+      workerThreads: workerThreads ?? {},
+    });
     this.#shared = {
       runtime: this.runtime,
       identity: { ownership: ownership ?? "session", principalOf: principalOf ?? defaultPrincipalOf },
@@ -180,11 +200,16 @@ class BoundTasks implements Tasks {
   }
 
   open(): Promise<void> {
+    this.#runners.open();
     return this.runtime.open();
   }
 
-  close(options?: CloseOptions): Promise<void> {
-    return this.runtime.close(options);
+  async close(options?: CloseOptions): Promise<void> {
+    try {
+      await this.runtime.close(options);
+    } finally {
+      await this.#runners.close();
+    }
   }
 
   bind(server: McpServer): void {
@@ -194,9 +219,17 @@ class BoundTasks implements Tasks {
   registerTool<
     Input extends StandardSchemaWithJSON | undefined = undefined,
     Output extends StandardSchemaWithJSON | undefined = undefined,
-  >(server: McpServer, name: string, config: ToolConfig<Input, Output>, handler: ToolHandler<Input>): RegisteredTool {
+    Runner extends RunnerName = "async",
+  >(
+    server: McpServer,
+    name: string,
+    config: ToolConfig<Input, Output, Runner>,
+    handler: RunnerHandlers<Input>[Runner],
+  ): RegisteredTool {
+    const run = this.#runners.handler(name, config as AnyToolConfig, handler);
+    const runnable = this.#runners.withResume(name, config as AnyToolConfig);
     const binding = this.#bindingOf(server);
-    const tool = new Tool(name, config as AnyToolConfig, handler as AnyToolHandler, {
+    const tool = new Tool(name, runnable, run, {
       maskErrors: this.#maskErrors,
       logger: this.#shared.logger,
     });

@@ -51,7 +51,7 @@ function messageOf(error: unknown, { maskErrors, logger, toolName }: OutcomeRule
 /** Errors whose text was written for the caller. */
 function isOurs(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return error instanceof InvalidResult || ["QuestionRefusedError", "QuestionWithdrawnError"].includes(error.name);
+  return ["InvalidResultError", "QuestionRefusedError", "QuestionWithdrawnError"].includes(error.name);
 }
 
 /** The JSON-RPC error that a tool raised on purpose; also one of another copy of the SDK. */
@@ -80,7 +80,7 @@ export function wrap(value: unknown): JsonObject {
 /** An answer that asks for something is not the tool's output, and must not be taken for it. */
 function refuseInterim(value: object | symbol): void {
   if (typeof value !== "object" || (value as { resultType?: unknown }).resultType !== "input_required") return;
-  throw new InvalidResult("The tool returned an input_required result; a tool asks through its context instead.");
+  throw new InvalidResultError("The tool returned an input_required result; a tool asks through its context instead.");
 }
 
 function text(content: string): JsonObject {
@@ -89,7 +89,7 @@ function text(content: string): JsonObject {
 
 function jsonOf(value: unknown): string {
   const json = JSON.stringify(value);
-  if (json === undefined) throw new InvalidResult(`The tool returned a ${typeof value}, which JSON cannot carry.`);
+  if (json === undefined) throw new InvalidResultError(`The tool returned a ${typeof value}, which JSON cannot carry.`);
   return json;
 }
 
@@ -118,12 +118,14 @@ function isBlock(value: unknown): boolean {
   return typeof value === "object" && value !== null && BLOCK_TYPES.includes((value as { type?: unknown }).type);
 }
 
-class InvalidResult extends Error {}
+class InvalidResultError extends Error {
+  override readonly name = "InvalidResultError";
+}
 
 /** What the SDK checks on a direct call is checked for both paths here; the wording is the SDK's. */
 function checkShape(result: JsonObject, { toolName }: OutcomeRules): void {
   if (isPlainText(result) || isCallToolResult(result)) return;
-  throw new InvalidResult(`Tool ${toolName} returned an invalid result: it does not match CallToolResult.`);
+  throw new InvalidResultError(`Tool ${toolName} returned an invalid result: it does not match CallToolResult.`);
 }
 
 async function checkStructure(
@@ -132,14 +134,14 @@ async function checkStructure(
   { toolName }: OutcomeRules,
 ): Promise<void> {
   if (structuredContent === undefined) {
-    throw new InvalidResult(
+    throw new InvalidResultError(
       `Output validation error: Tool ${toolName} has an output schema but no structured content was provided`,
     );
   }
   const checked = await outputSchema["~standard"].validate(structuredContent);
   if (checked.issues === undefined) return;
   const why = describeIssues(checked.issues);
-  throw new InvalidResult(`Output validation error: Invalid structured content for tool ${toolName}: ${why}`);
+  throw new InvalidResultError(`Output validation error: Invalid structured content for tool ${toolName}: ${why}`);
 }
 
 /** Most results are: it saves them a walk through the SDK's schema. */

@@ -135,3 +135,48 @@ expectTypeOf(runDirectly(feet, { depth: 1 }).returned).toEqualTypeOf<Promise<num
 void runTask(handler, { depth: 1 }, { config });
 // @ts-expect-error
 void runTask(feet, { depth: "1" });
+
+// The runner says what the handler is, and what resumes.
+
+const depth = z.object({ depth: z.number() });
+const module = new URL("./work.js", import.meta.url);
+
+tasks.registerTool(server, "async", { inputSchema: depth, execution: { runner: "async" } }, ({ depth }) => depth);
+
+tasks.registerTool(
+  server,
+  "subprocess",
+  {
+    inputSchema: depth,
+    execution: { runner: "subprocess" },
+    recovery: {
+      resume: ({ depth }, _ctx, checkpoint) => {
+        expectTypeOf(depth).toEqualTypeOf<number>();
+        return { argv: ["dig", `${checkpoint}`] };
+      },
+    },
+  },
+  ({ depth }, ctx) => {
+    expectTypeOf(depth).toEqualTypeOf<number>();
+    expectTypeOf(ctx).toEqualTypeOf<ToolContext>();
+    return { argv: ["dig", `${depth}`] };
+  },
+);
+
+tasks.registerTool(
+  server,
+  "worker",
+  { inputSchema: depth, execution: { runner: "worker" }, recovery: { resume: { module, export: "goOn" } } },
+  { module, export: "dig" },
+);
+
+// @ts-expect-error a thread cannot be handed a function
+tasks.registerTool(server, "wrong", { execution: { runner: "worker" } }, () => "dug");
+// @ts-expect-error a module needs the runner that takes it
+tasks.registerTool(server, "wrong", {}, { module });
+// @ts-expect-error what is returned is no command
+tasks.registerTool(server, "wrong", { execution: { runner: "subprocess" } }, () => "ls");
+// @ts-expect-error there is no such runner
+tasks.registerTool(server, "wrong", { execution: { runner: "thread" } }, () => "dug");
+// @ts-expect-error what a thread resumes with is a module, too
+tasks.registerTool(server, "wrong", { execution: { runner: "worker" }, recovery: { resume: () => 1 } }, { module });

@@ -30,6 +30,9 @@ function factory() {
     process.stderr.write(spawnSync("echo", ["said by a child"]).stdout);
     return "quiet";
   });
+  const worker = { execution: { runner: "worker" } };
+  const module = new URL("../programs/worker-tools.mjs", import.meta.url);
+  tasks.registerTool(server, "chatty_worker", worker, { module, export: "print" });
   tasks.registerTool(server, "big", optional, () => "x".repeat(10_000_000));
   return server;
 }

@@ -123,7 +123,8 @@ it("stdout carries whole protocol lines only; what tools and libraries print goe
   const calls = Array.from({ length: 20 }, (_, i) =>
     i % 2 === 0 ? server.request("tools/call", { name: "chatty" }) : server.request("tools/list"),
   );
-  await Promise.all(calls);
+  await Promise.all([...calls, server.request("tools/call", { name: "chatty_worker" })]);
+  await expect.poll(() => server.stderr).toContain("written by a worker");
   for (const line of server.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
   expect(server.lines.join()).not.toContain("printed by a tool");
   for (const said of ["a banner", "printed by a tool", "feet", "written to stdout", "said by a child"]) {

@@ -1,22 +1,10 @@
 /** Tools that are run again, or go on where they were, as their clients see it. */
-import { type JsonObject, MemoryStore, type TaskStore } from "@claimcheck/core";
+import type { JsonObject } from "@claimcheck/core";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { RetryableError } from "../../src/index.js";
 import { eventually } from "./raw-client.js";
-import { OPTIONAL, scene } from "./servers.js";
-
-/** One memory as several processes would share it. */
-function sharedMemory(): () => TaskStore {
-  const memory = new MemoryStore();
-  return () => ({
-    create: (record) => memory.create(record),
-    get: (taskId) => memory.get(taskId),
-    list: (query) => memory.list(query),
-    update: (taskId, version, changes) => memory.update(taskId, version, changes),
-    findByKey: (owner, key) => memory.findByKey(owner, key),
-  });
-}
+import { OPTIONAL, scene, sharedMemory } from "./servers.js";
 
 it("a task whose tool throws what may pass is run again; a direct call is told at once", async () => {
   let runs = 0;

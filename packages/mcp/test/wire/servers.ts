@@ -1,4 +1,5 @@
 /** Tasks with tools for one test, and clients of them; everything is closed when the test ends. */
+import { MemoryStore, type TaskStore } from "@claimcheck/core";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { createTasks, type Tasks, type TasksOptions, type ToolContext } from "../../src/index.js";
@@ -34,4 +35,16 @@ export const OPTIONAL = { execution: { taskSupport: "optional" } } as const;
 /** Work that goes on until it is told to stop, and stops then. */
 export function untilStopped({ signal }: Pick<ToolContext, "signal">): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
+}
+
+/** One memory as several processes would share it. */
+export function sharedMemory(): () => TaskStore {
+  const memory = new MemoryStore();
+  return () => ({
+    create: (record) => memory.create(record),
+    get: (taskId) => memory.get(taskId),
+    list: (query) => memory.list(query),
+    update: (taskId, version, changes) => memory.update(taskId, version, changes),
+    findByKey: (owner, key) => memory.findByKey(owner, key),
+  });
 }
