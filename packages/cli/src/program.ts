@@ -100,7 +100,7 @@ function seconds(text: string): number {
 }
 
 const STORES =
-  "memory, sqlite:FILE, postgres://…, redis://…, or MODULE:CLASS for one of your own " +
+  "memory, sqlite:FILE, postgres://…, redis://…, valkey://…, or MODULE:CLASS for one of your own " +
   "(env: JUPYTER_MCP_TASK_STORE_CLASS; default: a SQLite file in your state folder, which survives a restart)";
 
 const JUPYTER =

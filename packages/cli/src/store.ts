@@ -18,17 +18,18 @@ export type StoreSpec =
 /** Where relative names begin. */
 export type StorePlace = Pick<Host, "cwd" | "homeDir">;
 
-export const STORE_FORMS = "memory, sqlite:FILE, postgres://…, redis://… or MODULE:CLASS";
+export const STORE_FORMS = "memory, sqlite:FILE, postgres://…, redis://…, valkey://… or MODULE:CLASS";
 
 /**
- * Reads `memory`, `sqlite:FILE`, `postgres://…`, `redis://…` or `module:Class`; the last colon parts module and class, so that a module may be a URL.
+ * Reads `memory`, `sqlite:FILE`, `postgres://…`, `redis://…`, `valkey://…` or `module:Class`; the last colon parts module and class, so that a module may be a URL.
  * @throws TaskError `store_unusable`
  */
 export function parseStoreSpec(text: string): StoreSpec {
   if (text === "memory") return { kind: "memory" };
   if (text.startsWith("sqlite:")) return sqliteSpec(text);
   if (/^postgres(ql)?:\/\//.test(text)) return { kind: "postgres", url: text };
-  if (/^rediss?:\/\//.test(text)) return { kind: "redis", url: text };
+  // Valkey speaks the same protocol; hosting services give its address under its own name.
+  if (/^(redis|valkey)s?:\/\//.test(text)) return { kind: "redis", url: text.replace(/^valkey/, "redis") };
   const colon = text.lastIndexOf(":");
   const [module, className] = [text.slice(0, colon), text.slice(colon + 1)];
   if (colon < 1 || !/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(className)) {

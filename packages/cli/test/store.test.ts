@@ -61,6 +61,8 @@ describe("what a store is asked for by", () => {
     ["postgresql://db/tasks", { kind: "postgres", url: "postgresql://db/tasks" }],
     ["redis://db:6379/1", { kind: "redis", url: "redis://db:6379/1" }],
     ["rediss://db", { kind: "redis", url: "rediss://db" }],
+    ["valkey://db:6379/1", { kind: "redis", url: "redis://db:6379/1" }],
+    ["valkeys://db", { kind: "redis", url: "rediss://db" }],
     ["my-stores:RedisTaskStore", { kind: "module", module: "my-stores", className: "RedisTaskStore" }],
     ["@me/stores/redis:Store", { kind: "module", module: "@me/stores/redis", className: "Store" }],
     ["file:///srv/store.js:Store", { kind: "module", module: "file:///srv/store.js", className: "Store" }],
@@ -72,7 +74,9 @@ describe("what a store is asked for by", () => {
   test.each(["", "Memory", "sqlite", "tasks.db", ":Store", "module:", "module:not a name", "my_stores:1st"])(
     "%j is refused, and the forms are named",
     async (text) => {
-      expect(await refusal(text)).toContain("none of memory, sqlite:FILE, postgres://…, redis://… or MODULE:CLASS");
+      expect(await refusal(text)).toContain(
+        "none of memory, sqlite:FILE, postgres://…, redis://…, valkey://… or MODULE:CLASS",
+      );
     },
   );
 

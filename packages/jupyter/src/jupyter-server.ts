@@ -2,8 +2,9 @@
  * The door of this package: MCP servers whose tools run code and notebook cells on the kernels of one Jupyter Server.
  * Make it once per process, serve its factory with `serveStdio` or `serveHttp`, and close it last.
  */
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import {
   type Clock,
   type CloseOptions,
@@ -32,8 +33,17 @@ export interface JupyterServerOptions {
   token?: string;
   /** The folder of the notebooks of a private server. Default: the working directory. */
   rootDir?: string;
-  /** The folder in which Jupyter is installed if this machine has none. Default: `$XDG_CACHE_HOME/claimcheck`. */
+  /**
+   * The folder in which Jupyter is installed if this machine has none, and in which a private server that outlives us leaves
+   * its state. Default: `claimcheck` below `$XDG_CACHE_HOME` and below `$XDG_STATE_HOME`.
+   */
   stateDir?: string;
+  /**
+   * Whether a private server stays when this process is killed, or hands tasks over at its close, so that the next process with
+   * the same `rootDir` finds its kernels and collects what they run. To be set where the tasks' store outlives the process as
+   * well. Default: false.
+   */
+  outlive?: boolean;
   /** The notebook, as a path below the server's root, that `execute_cell` means when a call names none. Default: none. */
   notebook?: string;
   /**
@@ -72,6 +82,8 @@ export interface JupyterServer {
 }
 
 const WAIT_LIMIT_MS = 50_000;
+/** A day, as long as a finished task may be kept: a kernel that waits to be collected from is idle. */
+const COLLECTED_WITHIN_S = 86_400;
 /** A server that takes longer to say that it is there is looked for at each call anyway. */
 const PROBE_TIMEOUT_MS = 5_000;
 
@@ -127,12 +139,15 @@ class Served implements JupyterServer {
     }
   }
 
+  /** What tasks have left at a kernel for a later process stays, and so does the server that it needs. */
   async #closeSite(): Promise<void> {
+    const { executions } = this.#bench;
+    const left = executions.leftKernels();
     try {
-      await this.#source.closeKernels();
-      await this.#bench.executions.settled();
+      await this.#source.closeKernels(left);
+      await executions.settled();
     } finally {
-      await this.#source.close();
+      await this.#source.close(left);
     }
   }
 }
@@ -163,14 +178,22 @@ function workbench(
 }
 
 function privateSource(
-  { rootDir, stateDir }: JupyterServerOptions,
+  { rootDir, stateDir, outlive }: JupyterServerOptions,
   options: { clock: Clock; logger: Logger },
 ): SiteSource {
   const serverOptions = {
     ...(rootDir === undefined ? {} : { rootDir }),
-    ...(stateDir === undefined ? {} : { environmentDir: join(stateDir, "jupyter") }),
+    ...(outlive === true ? { outlive, cullKernelsAfterSeconds: COLLECTED_WITHIN_S } : {}),
+    ...(stateDir === undefined
+      ? {}
+      : { environmentDir: join(stateDir, "jupyter"), stateDir: join(stateDir, "servers", nameOf(rootDir ?? ".")) }),
   };
   return privateSite(serverOptions, options);
+}
+
+/** One folder for each root, whatever that is called. */
+function nameOf(rootDir: string): string {
+  return createHash("sha256").update(resolve(rootDir)).digest("hex").slice(0, 16);
 }
 
 function defaultTasks({ store, clock }: JupyterServerOptions, logger: Logger): Tasks {

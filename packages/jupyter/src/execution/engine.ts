@@ -14,7 +14,9 @@ import type {
   KernelQueue,
   QueuedRun,
   RunListener,
+  RunOptions,
   RunState,
+  SentBefore,
 } from "../kernel/index.js";
 import type { CellOutput } from "../notebook/index.js";
 import { Coalescer } from "./coalesce.js";
@@ -31,8 +33,10 @@ export interface RunKernel {
 }
 
 /** What to run, and who follows it. */
-export interface RunRequest extends Omit<ExecuteRequest, "metadata" | "msgId"> {
+export interface RunRequest extends Omit<ExecuteRequest, "metadata"> {
   kernel: RunKernel;
+  /** An earlier process has sent it, under `msgId`: it is followed and not sent. Default: it is new. */
+  sentBefore?: SentBefore | undefined;
   /** The notebook cell that it is: the kernel is told its id, as an editor does. Default: it is no cell. */
   cell?: { id?: string | undefined };
   /** When a run of the same group before this one does not complete, this one does not run. Default: none. */
@@ -104,7 +108,7 @@ export class EngineRun {
     this.begun = new Promise((resolve) => {
       this.#settleBegun = resolve;
     });
-    this.#queued = request.kernel.queue.submit(executeRequest(request), this.#listener(), groupOf(request));
+    this.#queued = request.kernel.queue.submit(executeRequest(request), this.#listener(), runOptionsOf(request));
     this.ended = this.#queued.ended.then((end) => this.#onEnd(end));
     this.#followSignal();
   }
@@ -194,9 +198,10 @@ export class EngineRun {
 }
 
 function executeRequest(request: RunRequest): ExecuteRequest {
-  const { code, storeHistory, silent, userExpressions, cell } = request;
+  const { code, storeHistory, silent, userExpressions, cell, msgId } = request;
   return {
     code,
+    ...(msgId === undefined ? {} : { msgId }),
     ...(storeHistory === undefined ? {} : { storeHistory }),
     ...(silent === undefined ? {} : { silent }),
     ...(userExpressions === undefined ? {} : { userExpressions }),
@@ -205,8 +210,8 @@ function executeRequest(request: RunRequest): ExecuteRequest {
   };
 }
 
-function groupOf({ group }: RunRequest): { group?: string } {
-  return group === undefined ? {} : { group };
+function runOptionsOf({ group, sentBefore }: RunRequest): RunOptions {
+  return { sentBefore, ...(group === undefined ? {} : { group }) };
 }
 
 /** The reply's content; of a run that got none, the error that it is known to have ended with. */

@@ -5,8 +5,15 @@
  * states of it. Kernels are shared with people and other programs, so none is ever ended here, except those that were
  * started here for no notebook.
  */
+import { createHash, randomUUID } from "node:crypto";
 import { type Clock, type Logger, systemClock } from "@claimcheck/core";
-import { type ConnectionOptions, JupyterError, type JupyterRest, type SessionModel } from "../kernel/index.js";
+import {
+  type ConnectionOptions,
+  JupyterError,
+  type JupyterRest,
+  type KernelModel,
+  type SessionModel,
+} from "../kernel/index.js";
 import { KernelError } from "./errors.js";
 import { SharedKernel } from "./shared-kernel.js";
 
@@ -38,6 +45,8 @@ interface Assignment {
   assignedAt: number;
 }
 
+/** What the sessions of kernels for code are called by: then a hash of whose it is, then a random part. */
+const MARK = "claimcheck-";
 /** For so long a kernel that was there is taken to be there: asking the server before every run would double its cost. */
 const TRUSTED_MS = 1_000;
 
@@ -78,7 +87,8 @@ export class Kernels {
   }
 
   /**
-   * The kernel for code that belongs to no notebook: one of our own for all of it, of the server's default kernelspec.
+   * The kernel for code that belongs to no notebook: one of our own for all of it, of the server's default kernelspec. It is in
+   * a session that says whose it is: a process that is killed leaves it to the next one, and people see what it is.
    *
    * @param owner whose code it is: nobody finds another's variables. Default: one owner for all.
    * @throws KernelError, JupyterError
@@ -87,9 +97,11 @@ export class Kernels {
     return await this.#inTurn(`snippets ${owner}`, async (key) => {
       const last = this.#assigned.get(key);
       if (last && (await this.#isThere(last))) return await this.#assign(key, last.kernelId, "adopted");
-      const { id } = await this.#rest.startKernel();
+      const mark = `${MARK}${createHash("sha256").update(owner).digest("hex").slice(0, 16)}-`;
+      const left = last === undefined ? await this.#leftBehind(mark) : undefined;
+      const id = left ?? (await this.#startMarked(`${mark}${randomUUID().slice(0, 8)}`));
       this.#startedHere.add(id);
-      return await this.#assign(key, id, "started");
+      return await this.#assign(key, id, left === undefined ? "started" : "adopted");
     });
   }
 
@@ -108,13 +120,32 @@ export class Kernels {
     });
   }
 
-  /** Closes all connections, and ends the kernels that were started for no notebook. May be called again. */
-  async close(): Promise<void> {
+  /**
+   * A kernel that an earlier process used, for what it left there.
+   *
+   * @param sessionId that of the earlier process's connection: the server hands out under it what it held back since. To be
+   *   given only when that process is known to be gone; default: a session of our own.
+   * @throws KernelError, JupyterError `not_found` when the kernel is gone
+   */
+  async left(kernelId: string, sessionId?: string): Promise<SharedKernel> {
+    const { kernel } = await this.#inTurn(`kernel ${kernelId}`, async (key) => {
+      await this.#connect(kernelId, sessionId);
+      if ((await this.#markedKernels(MARK)).some(({ id }) => id === kernelId)) this.#startedHere.add(kernelId);
+      return await this.#assign(key, kernelId, "adopted");
+    });
+    return kernel;
+  }
+
+  /**
+   * Closes all connections, and ends the kernels that were started for no notebook, but for those of `kept`. May be called
+   * again.
+   */
+  async close(kept: ReadonlySet<string> = new Set()): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#turns.values());
     const kernels = await Promise.allSettled(this.#connected.values());
     await Promise.all(kernels.map((each) => (each.status === "fulfilled" ? each.value.connection.close() : undefined)));
-    const own = [...this.#startedHere];
+    const own = [...this.#startedHere].filter((kernelId) => !kept.has(kernelId));
     this.#startedHere.clear();
     // One that cannot be ended is gone already, or its server is.
     await Promise.allSettled(own.map((kernelId) => this.#rest.deleteKernel(kernelId)));
@@ -141,21 +172,22 @@ export class Kernels {
     return { kernel, origin: last.processes === kernel.processes ? "same" : "restarted" };
   }
 
-  #connect(kernelId: string): Promise<SharedKernel> {
+  #connect(kernelId: string, sessionId?: string): Promise<SharedKernel> {
     const known = this.#connected.get(kernelId);
     if (known) return known;
-    const connecting = this.#newConnection(kernelId);
+    const connecting = this.#newConnection(kernelId, sessionId);
     this.#connected.set(kernelId, connecting);
     connecting.catch(() => this.#connected.delete(kernelId));
     return connecting;
   }
 
-  async #newConnection(kernelId: string): Promise<SharedKernel> {
+  async #newConnection(kernelId: string, sessionId: string | undefined): Promise<SharedKernel> {
     const { rest, connection, logger } = this.#options;
     const kernel = await SharedKernel.connect({
       ...connection,
       clock: this.#clock,
       ...(logger === undefined ? {} : { logger }),
+      ...(sessionId === undefined ? {} : { sessionId }),
       rest,
       kernelId,
     });
@@ -168,6 +200,24 @@ export class Kernels {
   async #sessionOf(path: string): Promise<SessionModel | undefined> {
     const sessions = await this.#rest.listSessions();
     return sessions.find((session) => session.type === "notebook" && session.path === path && session.kernel !== null);
+  }
+
+  /** The kernel of a process that is gone: nobody is connected to it but we, who may have collected something from it. */
+  async #leftBehind(mark: string): Promise<string | undefined> {
+    const marked = await this.#markedKernels(mark);
+    return marked.find(({ id, connections }) => connections === (this.#connected.has(id) ? 1 : 0))?.id;
+  }
+
+  async #markedKernels(mark: string): Promise<KernelModel[]> {
+    const sessions = await this.#rest.listSessions();
+    const marked = sessions.filter(({ type, path }) => type === "console" && path.startsWith(mark));
+    return marked.flatMap(({ kernel }) => kernel ?? []);
+  }
+
+  async #startMarked(path: string): Promise<string> {
+    const { kernel } = await this.#rest.openSession(path, { type: "console", name: "claimcheck" });
+    if (kernel !== null) return kernel.id;
+    throw new JupyterError("server_error", "The server opened a session for code and started no kernel for it.");
   }
 
   async #startFor(path: string, kernelName: string | undefined): Promise<string> {

@@ -6,6 +6,7 @@ import {
   type JupyterRest,
   type KernelConnection,
   KernelQueue,
+  Recorder,
 } from "../kernel/index.js";
 import { DisplayRegistry } from "./display-registry.js";
 import type { RunKernel } from "./engine.js";
@@ -15,6 +16,7 @@ export class SharedKernel implements RunKernel {
   readonly id: string;
   readonly connection: KernelConnection;
   readonly queue: KernelQueue;
+  readonly recorder: Recorder;
   readonly displays: DisplayRegistry = new DisplayRegistry();
   #processes = 0;
 
@@ -22,6 +24,7 @@ export class SharedKernel implements RunKernel {
     this.id = connection.kernelId;
     this.connection = connection;
     this.queue = new KernelQueue({ connection, interrupt: () => rest.interruptKernel(connection.kernelId) });
+    this.recorder = new Recorder(connection);
     connection.subscribe((event) => this.#onEvent(event));
   }
 

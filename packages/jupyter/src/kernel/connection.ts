@@ -9,7 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, describeError, LATE, type Logger, stderrLogger, systemClock, within } from "@claimcheck/core";
 import { JupyterError } from "./errors.js";
-import { type ExecuteRequest, Execution, type ExecutionListener } from "./execution.js";
+import { type ExecuteRequest, Execution, type ExecutionListener, type SentBefore } from "./execution.js";
 import { KernelHealth } from "./kernel-health.js";
 import { type KernelChange, KernelWatcher } from "./kernel-watcher.js";
 import { Link, type ReconnectOptions } from "./link.js";
@@ -18,6 +18,7 @@ import { ReplyRequest } from "./request.js";
 import type { JupyterRest } from "./rest.js";
 import { type LostCause, type Route, Routes } from "./routes.js";
 import type { SocketEnd } from "./socket.js";
+import { UnclaimedMessages } from "./unclaimed-messages.js";
 import { type KernelMessage, V1_SUBPROTOCOL } from "./wire.js";
 
 /** Whom to connect to, and how patiently. */
@@ -86,6 +87,8 @@ export class KernelConnection {
   readonly #watcher = new KernelWatcher();
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
   #held: { route: Route; message: KernelMessage }[] = [];
+  /** What answers requests of a session that was there before: an earlier process sent them, and they may be adopted. */
+  readonly #unclaimed: UnclaimedMessages | undefined;
   #downSince: number | undefined;
   #lastEnd: SocketEnd | undefined;
   #closed: { cause: LostCause; error: JupyterError | undefined } | undefined;
@@ -94,6 +97,7 @@ export class KernelConnection {
   constructor(options: ConnectionOptions) {
     this.kernelId = options.kernelId;
     this.sessionId = options.sessionId ?? randomUUID();
+    this.#unclaimed = options.sessionId === undefined ? undefined : new UnclaimedMessages();
     this.#rest = options.rest;
     this.#sender = { sessionId: this.sessionId, username: options.username ?? "claimcheck" };
     this.#clock = options.clock ?? systemClock;
@@ -122,8 +126,45 @@ export class KernelConnection {
    */
   execute(request: ExecuteRequest, listener: ExecutionListener = {}): Execution {
     const message = createMessage(this.#sender, executeMessage(request, listener));
-    const execution = new Execution({
-      request: message,
+    const execution = this.#newExecution(message, listener);
+    this.#submit(execution, message);
+    return execution;
+  }
+
+  /**
+   * Follows a request that an earlier process sent, or was about to send: nothing is sent. What that process heard, and what
+   * was said since, is what the kernel has kept of it, or else what the server held back for the session. Never throws.
+   */
+  adopt(
+    request: ExecuteRequest & { msgId: string },
+    sentBefore: SentBefore,
+    listener: ExecutionListener = {},
+  ): Execution {
+    const message = createMessage(this.#sender, executeMessage(request, listener));
+    const execution = this.#newExecution(message, listener, sentBefore);
+    if (this.#closed !== undefined) {
+      execution.lose(this.#closed.cause, this.#closed.error?.message ?? "the connection is closed");
+      return execution;
+    }
+    if (sentBefore.log !== undefined) execution.replay(sentBefore.log);
+    this.#routes.add(execution);
+    const now = this.#clock.now();
+    for (const early of this.#unclaimed?.take(execution.msgId) ?? []) this.#routes.deliver(early, now);
+    if (execution.isDone) this.#routes.lose([execution], "connection_lost", "", now);
+    else if (this.#canSend) this.#health.proveOver([execution], "the process that asked for it is gone");
+    return execution;
+  }
+
+  /** Runs code of our own that nobody asked for and that shows nothing, before whatever is sent after it. */
+  prepare(code: string): void {
+    const content = { code, silent: true, store_history: false, allow_stdin: false, stop_on_error: false };
+    if (this.#canSend) this.#sendNow({ channel: "shell", type: "execute_request", content });
+  }
+
+  #newExecution(request: KernelMessage, listener: ExecutionListener, sentBefore?: SentBefore): Execution {
+    return new Execution({
+      request,
+      sentBefore,
       sessionId: this.sessionId,
       clock: this.#clock,
       listener,
@@ -131,8 +172,6 @@ export class KernelConnection {
       onListenerError: (error) =>
         this.#logger.error({ error: describeError(error) }, "a listener of a kernel request threw"),
     });
-    this.#submit(execution, message);
-    return execution;
   }
 
   /**
@@ -285,8 +324,12 @@ export class KernelConnection {
     const change = this.#watcher.observe(message);
     if (change !== undefined) this.#onKernelChange(change);
     const now = this.#clock.now();
-    if (!this.#routes.deliver(message, now)) this.#ownRoutes.deliver(message, now);
+    if (!this.#routes.deliver(message, now) && !this.#ownRoutes.deliver(message, now)) this.#keepUnclaimed(message);
     this.#emit({ type: "message", message });
+  }
+
+  #keepUnclaimed(message: KernelMessage): void {
+    if (message.parent_header.session === this.sessionId) this.#unclaimed?.keep(message);
   }
 
   #onKernelChange(change: KernelChange): void {

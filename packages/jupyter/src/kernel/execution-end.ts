@@ -11,6 +11,8 @@ export interface Incompleteness {
   tooLarge: boolean;
   /** The kernel finished, but one of its two closing messages never came. */
   unconfirmed: boolean;
+  /** What the kernel kept of the run for a later process had no room for all of it. */
+  unrecorded: boolean;
 }
 
 /** An error that the code raised, as the kernel tells it. */
@@ -23,9 +25,9 @@ export interface CodeError {
 
 /**
  * Why a request never ran: it was `cancelled` before, an `earlier_failure` made the kernel or the queue drop it, or
- * there was no kernel or connection left to run it.
+ * there was no kernel or connection left to run it. `never_sent`: the process that asked for it ended before it did.
  */
-export type AbortCause = WithdrawCause | "earlier_failure";
+export type AbortCause = WithdrawCause | "earlier_failure" | "never_sent";
 
 /** What is known of a request however it ended. */
 export interface EndedExecution {
@@ -66,7 +68,7 @@ export function neverRan(endedAt: number, cause: AbortCause, reason: string): Ex
     startedAt: null,
     endedAt,
     interruptSent: false,
-    incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false },
+    incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false, unrecorded: false },
   };
 }
 

@@ -17,6 +17,7 @@ import {
 } from "./execution-end.js";
 import { statusOf } from "./messages.js";
 import { isRateLimitNotice } from "./rate-limit.js";
+import type { KernelLog } from "./recorder.js";
 import type { LostCause, Route } from "./routes.js";
 import type { KernelMessage } from "./wire.js";
 
@@ -57,12 +58,20 @@ export interface ExecutionListener {
   onInput?(request: InputRequest): Promise<string>;
 }
 
+/** A request that an earlier process sent, or was about to send. */
+export interface SentBefore {
+  /** What the kernel has kept of it, and will go on keeping; undefined: it keeps nothing. */
+  log: KernelLog | undefined;
+}
+
 /** What an execution needs from its connection. */
 export interface ExecutionContext {
   request: KernelMessage;
   sessionId: string;
   clock: Clock;
   listener: ExecutionListener;
+  /** Undefined: it is sent by us. */
+  sentBefore?: SentBefore | undefined;
   /** Answers an `input_request`. */
   reply(request: KernelMessage, value: string): void;
   /** Reports what a listener threw. */
@@ -88,6 +97,7 @@ export class Execution implements Route {
     reconnected: false,
     tooLarge: false,
     unconfirmed: false,
+    unrecorded: false,
   };
   readonly #settleEnded: (end: ExecutionEnd) => void;
   readonly #settleBegun: () => void;
@@ -102,9 +112,16 @@ export class Execution implements Route {
   #executionCount: number | null = null;
   #interruptSent = false;
   #end: ExecutionEnd | undefined;
+  /** What came in the log may come again by the connection. */
+  readonly #logged: ReadonlySet<string> | undefined;
 
   constructor(context: ExecutionContext) {
     this.#context = context;
+    const { sentBefore } = context;
+    if (sentBefore?.log !== undefined) {
+      this.#logged = new Set(sentBefore.log.messages.map(({ header }) => header.msg_id));
+      this.#incomplete.unrecorded = sentBefore.log.dropped > 0;
+    } else if (sentBefore !== undefined) this.#incomplete.reconnected = true;
     this.msgId = context.request.header.msg_id;
     [this.ended, this.#settleEnded] = signal<ExecutionEnd>();
     [this.begun, this.#settleBegun] = signal();
@@ -140,7 +157,13 @@ export class Execution implements Route {
     this.#interruptSent = true;
   }
 
+  /** Takes what the kernel has kept of a request that was sent before. */
+  replay({ messages }: KernelLog): void {
+    for (const message of messages) this.#receiveIopub(message);
+  }
+
   receive(message: KernelMessage): void {
+    if (this.#logged?.has(message.header.msg_id)) return;
     if (message.channel === "iopub") this.#receiveIopub(message);
     else if (this.isDone) return;
     else if (message.header.msg_type === "input_request") this.#answer(message);
@@ -168,9 +191,18 @@ export class Execution implements Route {
     // An interrupt that lands between the code's end and its reply takes the reply with it.
     const interrupted = this.#idleSeen && this.#interruptSent ? (this.#error ?? INTERRUPTED) : undefined;
     const reply = this.#reply ?? interrupted;
+    if (this.#isUnsent) {
+      this.withdraw("never_sent", "the process that was about to send it ended before");
+      return;
+    }
     this.#incomplete.unconfirmed = true;
     if (reply === undefined) this.lose("connection_lost", reason);
     else this.#finishWithReply(reply);
+  }
+
+  /** Of a request that was sent before, and whose kernel records: it has shown nothing, so it has got nothing. */
+  get #isUnsent(): boolean {
+    return this.#logged !== undefined && this.#startedAt === null && !this.#idleSeen;
   }
 
   #receiveIopub(message: KernelMessage): void {
@@ -188,7 +220,7 @@ export class Execution implements Route {
     const status = statusOf(message);
     if (status === "busy") this.#expectInput();
     else if (status === "idle") this.#becomeIdle();
-    else this.#begin();
+    else this.#begin(message);
     if (message.header.msg_type === "execute_input") {
       this.#inputSeen = true;
       this.#noteCount(message.content.execution_count);
@@ -205,12 +237,20 @@ export class Execution implements Route {
     this.#inputTimer ??= clock.setTimer(() => this.#begin(), NO_INPUT_MS);
   }
 
-  #begin(): void {
+  #begin(message?: KernelMessage): void {
     if (this.#startedAt !== null || this.isDone || this.#idleSeen) return;
     this.#stopExpectingInput();
-    this.#startedAt = this.#context.clock.now();
+    this.#startedAt = this.#instantOf(message);
     this.#settleBegun();
     this.#tell(() => this.#context.listener.onChange?.(this));
+  }
+
+  /** Of what a log tells, the kernel's clock is all there is. */
+  #instantOf(message: KernelMessage | undefined): number {
+    const now = this.#context.clock.now();
+    if (message === undefined || !this.#logged?.has(message.header.msg_id)) return now;
+    const at = Date.parse(message.header.date);
+    return Number.isNaN(at) ? now : Math.min(at, now);
   }
 
   #stopExpectingInput(): void {
@@ -236,7 +276,15 @@ export class Execution implements Route {
   }
 
   #finishIfOver(): void {
-    if (this.#reply !== undefined && this.#idleSeen) this.#finishWithReply(this.#reply);
+    if (!this.#idleSeen) return;
+    // The reply goes to whoever asked, who is gone; what it would say has been published.
+    const reply = this.#reply ?? (this.#logged && this.#publishedReply());
+    if (reply !== undefined) this.#finishWithReply(reply);
+  }
+
+  #publishedReply(): Record<string, unknown> {
+    if (this.#error !== undefined) return { ...this.#error, status: "error" };
+    return this.#inputSeen ? { status: "ok", execution_count: this.#executionCount } : { status: "aborted" };
   }
 
   #finishWithReply(reply: Record<string, unknown>): void {

@@ -9,7 +9,7 @@ export {
   type KernelConnection,
 } from "./connection.js";
 export { JupyterError, type JupyterErrorCode } from "./errors.js";
-export type { ExecuteRequest, Execution, ExecutionListener, InputRequest } from "./execution.js";
+export type { ExecuteRequest, Execution, ExecutionListener, InputRequest, SentBefore } from "./execution.js";
 export type { AbortCause, CodeError, EndState, ExecutionEnd, Incompleteness } from "./execution-end.js";
 export {
   type InterruptLadder,
@@ -29,6 +29,7 @@ export {
   type RunOptions,
   type RunState,
 } from "./queued-run.js";
+export { type KernelLog, Recorder, type RecorderAnswer } from "./recorder.js";
 export {
   type ContentsModel,
   JupyterRest,

@@ -14,6 +14,8 @@ export class KernelQueue {
   /** In order; the one at the kernel is not among them. */
   readonly #waiting = new Set<QueuedRun>();
   #atKernel: QueuedRun | undefined;
+  /** Those that an earlier process has sent: they are at the kernel too, before whatever is sent from now on. */
+  readonly #adopted = new Set<QueuedRun>();
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -34,7 +36,8 @@ export class KernelQueue {
       positionOf: (asked) => this.#positionOf(asked),
       remove: (asked) => this.#waiting.delete(asked),
     });
-    this.#waiting.add(run);
+    if (options.sentBefore === undefined) this.#waiting.add(run);
+    else void this.#adopt(run);
     void this.#advance();
     return run;
   }
@@ -45,7 +48,7 @@ export class KernelQueue {
   }
 
   async #advance(): Promise<void> {
-    if (this.#atKernel !== undefined) return;
+    if (this.#atKernel !== undefined || this.#adopted.size > 0) return;
     const [next] = this.#waiting;
     if (next === undefined) return;
     this.#waiting.delete(next);
@@ -54,6 +57,16 @@ export class KernelQueue {
       await this.#serve(next);
     } finally {
       this.#atKernel = undefined;
+    }
+    void this.#advance();
+  }
+
+  async #adopt(run: QueuedRun): Promise<void> {
+    this.#adopted.add(run);
+    try {
+      await this.#serve(run);
+    } finally {
+      this.#adopted.delete(run);
     }
     void this.#advance();
   }
@@ -82,12 +95,13 @@ export class KernelQueue {
   }
 
   #positionOf(asked: QueuedRun): number {
-    if (asked === this.#atKernel) return 0;
+    if (asked === this.#atKernel || this.#adopted.has(asked)) return 0;
     return [...this.#waiting].indexOf(asked) + this.#ahead();
   }
 
   /** A run keeps its place at the kernel a little longer than it lasts: until its interrupts have all arrived. */
   #ahead(): number {
-    return this.#atKernel === undefined || this.#atKernel.state.name === "done" ? 0 : 1;
+    const atKernel = [...this.#adopted, ...(this.#atKernel === undefined ? [] : [this.#atKernel])];
+    return atKernel.filter(({ state }) => state.name !== "done").length;
   }
 }

@@ -1,7 +1,7 @@
 /** One run of a queue: where it stands, and how it is stopped wherever that is. */
 import { type Clock, describeError, LATE, type Logger, stderrLogger, systemClock, within } from "@claimcheck/core";
 import type { KernelConnection } from "./connection.js";
-import type { ExecuteRequest, Execution, ExecutionListener, InputRequest } from "./execution.js";
+import type { ExecuteRequest, Execution, ExecutionListener, InputRequest, SentBefore } from "./execution.js";
 import { type AbortCause, type ExecutionEnd, neverRan } from "./execution-end.js";
 import { type InterruptLadder, type InterruptReport, interruptExecution } from "./interrupt.js";
 
@@ -24,6 +24,8 @@ export interface RunListener extends Pick<ExecutionListener, "onMessage" | "onIn
 export interface RunOptions {
   /** Runs of one group stand for one piece of work: when one of them does not complete, those behind it do not run. */
   group?: string;
+  /** An earlier process has sent the request, whose message id it has. Default: we send it. */
+  sentBefore?: SentBefore | undefined;
 }
 
 /** What cancelling came to. */
@@ -72,6 +74,8 @@ export class QueuedRun {
   readonly #listener: RunListener;
   readonly #queue: QueueSide;
   #settle: (end: ExecutionEnd) => void = () => {};
+  /** Until it is adopted. */
+  #sentBefore: SentBefore | undefined;
   #execution: Execution | undefined;
   #end: ExecutionEnd | undefined;
   #resends = 0;
@@ -92,6 +96,7 @@ export class QueuedRun {
     this.#request = request;
     this.#listener = listener;
     this.group = runOptions.group;
+    this.#sentBefore = runOptions.sentBefore;
     this.#queue = queue;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -123,16 +128,31 @@ export class QueuedRun {
     return this.#cancelling;
   }
 
-  /** @internal Sends it to the kernel. */
+  /** @internal Sends it to the kernel, or takes it up where an earlier process has sent it. */
   send(): void {
+    const execution = this.#sentBefore === undefined ? this.#sendAnew() : this.#adopt(this.#sentBefore);
+    this.#sentBefore = undefined;
+    this.#execution = execution;
+    void execution.ended.then((end) => this.#onExecutionEnd(end));
+  }
+
+  #sendAnew(): Execution {
     const request = { ...this.#request, ...(this.msgId === undefined ? {} : { msgId: this.msgId }) };
-    const execution = this.#options.connection.execute(request, {
+    return this.#options.connection.execute(request, this.#executionListener());
+  }
+
+  #adopt(sentBefore: SentBefore): Execution {
+    const { msgId } = this.#request;
+    if (msgId === undefined) throw new TypeError("A request that was sent before has a message id.");
+    return this.#options.connection.adopt({ ...this.#request, msgId }, sentBefore, this.#executionListener());
+  }
+
+  #executionListener(): ExecutionListener {
+    return {
       ...(this.#listener.onInput === undefined ? {} : { onInput: (asked) => this.#ask(asked) }),
       onMessage: (message, late) => this.#listener.onMessage?.(message, late),
       onChange: () => this.#onChange(),
-    });
-    this.#execution = execution;
-    void execution.ended.then((end) => this.#onExecutionEnd(end));
+    };
   }
 
   /** @internal Ends it without running it. */

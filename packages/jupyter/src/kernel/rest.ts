@@ -157,12 +157,16 @@ export class JupyterRest {
   }
 
   /**
-   * The session of a notebook: the one that exists, with the kernel that a person may have open, else a new one with a
+   * The session of a notebook, or of another document of `type`: the one that exists, with the kernel that a person may have open, else a new one with a
    * new kernel, whose working directory is the notebook's.
    */
-  async openSession(path: string, options: { kernelName?: string; name?: string } = {}): Promise<SessionModel> {
-    const kernel = options.kernelName === undefined ? {} : { name: options.kernelName };
-    const body = { path, type: "notebook", name: options.name ?? baseName(path), kernel };
+  async openSession(
+    path: string,
+    options: { kernelName?: string; name?: string; type?: "notebook" | "console" } = {},
+  ): Promise<SessionModel> {
+    const { kernelName, name = baseName(path), type = "notebook" } = options;
+    const kernel = kernelName === undefined ? {} : { name: kernelName };
+    const body = { path, type, name, kernel };
     return toSession(await this.#long("POST", ["api", "sessions"], `a session of ${path}`, body));
   }
 

@@ -2,8 +2,9 @@
  * A Jupyter Server of our own, for a person who has none running: found on the machine or installed privately, on
  * loopback, with a token that nobody else knows.
  *
- * It is left running only while it is needed. An orderly end shuts it down; when this process is killed, the server
- * culls idle kernels and then ends by itself, so that a cell under way still finishes and nothing stays for ever.
+ * It is left running only while it is needed. An orderly end shuts it down, unless it was left something to do; when this
+ * process is killed, the server culls idle kernels and then ends by itself, so that a cell under way still finishes and
+ * nothing stays for ever.
  */
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";

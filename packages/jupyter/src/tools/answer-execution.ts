@@ -1,5 +1,5 @@
 /** From a run to what its call is answered: the waiting, what is told meanwhile, and the result. */
-import type { Clock, JsonValue, ToolContext } from "@claimcheck/core";
+import { type Clock, HandedOverError, type JsonValue, type ToolContext } from "@claimcheck/core";
 import { type RenderLimits, renderOutputs } from "../execution/index.js";
 import type { ExecutionEnd } from "../kernel/index.js";
 import type { CellOutput } from "../notebook/index.js";
@@ -45,6 +45,7 @@ export async function answerExecution(
     return resultOf(execution, followed, options);
   } catch (error) {
     tell(run.outputs());
+    if (error instanceof HandedOverError) execution.letGo();
     throw error;
   } finally {
     unfollow();

@@ -16,6 +16,7 @@ import { answerExecution } from "./answer-execution.js";
 import { CANCEL_GRACE_MS } from "./cancel-grace.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { RESUME_TRIES, resumeExecution, trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
@@ -61,6 +62,11 @@ export function registerExecuteCell(tasks: Tasks, server: McpServer, bench: Work
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       execution: { taskSupport: "optional" },
       cancelGraceMs: CANCEL_GRACE_MS,
+      recovery: {
+        resume: (args, ctx, checkpoint) =>
+          resumeExecution(checkpoint, ctx, bench, args, () => executeCell(args, ctx, bench)),
+        tries: RESUME_TRIES,
+      },
     },
     (args, ctx) => executeCell(args, ctx, bench),
   );
@@ -75,14 +81,14 @@ async function executeCell(args: ExecuteCellArguments, ctx: ToolContext, bench: 
   const code = sendableCode(joinLines(cell.source));
   const { kernel, origin } = await kernels.forNotebook(path, kernelSpecOf(notebook));
   ctx.cancelToken.checkCancelled();
-  const execution = bench.executions.start({
+  const request = {
     owner: ownerOf(ctx.request),
     code,
-    kernel,
     kernelReport: { id: kernel.id, origin },
     interruptAfterMs: runLimitOf(args, bench),
     cell: { files: notebooks, path, key: cellKey(notebook, index), live: args.stream },
-  });
+  };
+  const execution = bench.executions.start(await trackedRun(request, kernel, ctx));
   return await answerExecution(execution, ctx, waitingOf(args, bench));
 }
 

@@ -8,6 +8,7 @@ import { answerExecution } from "./answer-execution.js";
 import { CANCEL_GRACE_MS } from "./cancel-grace.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { RESUME_TRIES, resumeExecution, trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type Site, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
@@ -48,6 +49,11 @@ export function registerExecuteCode(tasks: Tasks, server: McpServer, bench: Work
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       execution: { taskSupport: "optional" },
       cancelGraceMs: CANCEL_GRACE_MS,
+      recovery: {
+        resume: (args, ctx, checkpoint) =>
+          resumeExecution(checkpoint, ctx, bench, args, () => executeCode(args, ctx, bench)),
+        tries: RESUME_TRIES,
+      },
     },
     (args, ctx) => executeCode(args, ctx, bench),
   );
@@ -59,13 +65,13 @@ async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: 
   const owner = ownerOf(ctx.request);
   const { kernel, origin } = await kernelOf(site, args, owner);
   ctx.cancelToken.checkCancelled();
-  const execution = bench.executions.start({
+  const request = {
     owner,
     code,
-    kernel,
     kernelReport: { id: kernel.id, origin },
     interruptAfterMs: runLimitOf(args, bench),
-  });
+  };
+  const execution = bench.executions.start(await trackedRun(request, kernel, ctx));
   return await answerExecution(execution, ctx, waitingOf(args, bench));
 }
 

@@ -1,6 +1,6 @@
 /** What a tool says of a run: content for whoever reads it, and the same in members for whoever computes with it. */
 import type { AssignedKernel, ContentBlock, Omitted, Rendering } from "../execution/index.js";
-import type { ExecutionEnd, Incompleteness } from "../kernel/index.js";
+import type { EndState, ExecutionEnd, Incompleteness } from "../kernel/index.js";
 
 /** How a run stands when its call is answered. */
 export type ExecutionStatus = ExecutionEnd["state"] | "still_running";
@@ -126,6 +126,7 @@ const INCOMPLETE: Readonly<Record<keyof Incompleteness, string>> = {
     "output may be missing: the Jupyter Server dropped messages beyond its iopub_msg_rate_limit or iopub_data_rate_limit",
   reconnected: "output may be missing: the connection to the kernel was lost in between",
   tooLarge: "output is missing: a message was larger than the connection takes",
+  unrecorded: "output is missing: the run printed more than the kernel keeps for a server that comes back",
   unconfirmed: "the kernel is done, but one of its closing messages was lost; output may be missing",
 };
 
@@ -169,7 +170,10 @@ function stillRunning({ limit, executionId, kernel, waitLimitMs, interruptAfterM
 }
 
 /** What a person has to know of a run that a kernel did not bring to its end. */
-export function endedBadly(end: ExecutionEnd | undefined, { id }: KernelReport): string | undefined {
+export function endedBadly(
+  end: { state: EndState; reason?: string } | undefined,
+  { id }: KernelReport,
+): string | undefined {
   switch (end?.state) {
     case "kernel_died":
       return `kernel ${id} died: ${end.reason}. Its variables are lost; what was printed before is kept`;

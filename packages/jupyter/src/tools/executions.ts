@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Logger } from "@claimcheck/core";
 import { type EngineRun, type RunEnd, type RunKernel, startRun } from "../execution/index.js";
+import type { SentBefore } from "../kernel/index.js";
 import type { CellKey, CellOutput, NotebookFiles } from "../notebook/index.js";
 import type { CellReport, KernelReport } from "./execution-report.js";
 import { RunLimit } from "./run-limit.js";
@@ -14,6 +15,12 @@ import { CellSaver, type SaveResult } from "./save-cell.js";
 export interface ExecutionRequest {
   /** Who may find it again. */
   owner: string;
+  /** Default: a new one. */
+  id?: string;
+  /** The message id at the kernel. Default: a random one. */
+  msgId?: string;
+  /** An earlier process has sent it, under `msgId`. Default: it is new. */
+  sentBefore?: SentBefore;
   code: string;
   kernel: RunKernel;
   kernelReport: KernelReport;
@@ -56,6 +63,11 @@ export class Executions {
     await Promise.all([...this.#byId.values()].map(({ settled }) => settled));
   }
 
+  /** The kernels of runs that go on although nobody here follows them any more; see {@link ToolExecution.letGo}. */
+  leftKernels(): ReadonlySet<string> {
+    return new Set([...this.#byId.values()].filter(({ isLeft }) => isLeft).map(({ kernel }) => kernel.id));
+  }
+
   #forgetOldest(): void {
     const finished = [...this.#byId.values()].filter(({ isSettled }) => isSettled);
     for (const { id } of finished.slice(0, -MAX_FINISHED)) this.#byId.delete(id);
@@ -64,7 +76,7 @@ export class Executions {
 
 /** One run and, if it is a cell's, the saving of its outputs. */
 export class ToolExecution {
-  readonly id: string = `exe_${randomUUID()}`;
+  readonly id: string;
   readonly owner: string;
   readonly kernel: KernelReport;
   readonly run: EngineRun;
@@ -79,9 +91,11 @@ export class ToolExecution {
   #end: RunEnd | undefined;
   #saved: SaveResult | undefined;
   #startedAt: number | null = null;
+  #isLetGo = false;
 
   /** @internal */
   constructor(request: ExecutionRequest, clock: Clock, logger: Logger) {
+    this.id = request.id ?? `exe_${randomUUID()}`;
     this.owner = request.owner;
     this.kernel = request.kernelReport;
     this.#clock = clock;
@@ -91,6 +105,8 @@ export class ToolExecution {
     this.run = startRun({
       kernel: request.kernel,
       code: request.code,
+      sentBefore: request.sentBefore,
+      ...(request.msgId === undefined ? {} : { msgId: request.msgId }),
       ...(request.cell === undefined ? {} : { cell: { id: request.cell.key.id } }),
       onOutputs: (outputs, late) => this.#onOutputs(outputs, late),
       clock,
@@ -108,6 +124,19 @@ export class ToolExecution {
 
   get isSettled(): boolean {
     return this.#end !== undefined;
+  }
+
+  /** Whether it was let go of while it ran. */
+  get isLeft(): boolean {
+    return this.#isLetGo;
+  }
+
+  /**
+   * Leaves it to another process, which finds it at the kernel: it goes on there, and its cell is written no more from here,
+   * since what is known here grows old.
+   */
+  letGo(): void {
+    if (!this.isSettled) this.#isLetGo = true;
   }
 
   /** When the kernel began with it, epoch ms; null before. */
@@ -150,7 +179,7 @@ export class ToolExecution {
       await this.#saver?.amend(record);
       return;
     }
-    this.#saver?.update(record);
+    if (!this.#isLetGo) this.#saver?.update(record);
     for (const follower of this.#followers) follower(outputs);
   }
 
@@ -163,6 +192,14 @@ export class ToolExecution {
   /** A run that never began leaves its cell as it was. */
   async #save(end: RunEnd): Promise<SaveResult | undefined> {
     if (this.#saver === undefined) return undefined;
+    if (this.#isLetGo) {
+      this.#saver.stop();
+      return {
+        saved: false,
+        reason: "failed",
+        message: "The cell goes on, and is saved by the server that collects it.",
+      };
+    }
     if (end.startedAt === null) {
       return { saved: false, reason: "failed", message: "The cell did not run; the notebook is unchanged." };
     }

@@ -5,7 +5,7 @@
  * Two limits that must not be confused: the waiting limit ends the call and leaves the run alone; the run limit interrupts
  * the run, and is its own.
  */
-import type { Clock, ToolContext } from "@claimcheck/core";
+import { type Clock, HandedOverError, type ToolContext } from "@claimcheck/core";
 import type { CancelReport, ExecutionEnd } from "../kernel/index.js";
 import type { RunLimit } from "./run-limit.js";
 
@@ -39,6 +39,7 @@ export type Followed<End extends ExecutionEnd = ExecutionEnd> =
  * A cancelled call stops its run: a task by its registered interrupt, a direct call because its caller has dropped the
  * connection that it was on the other end of.
  *
+ * @throws HandedOverError when another process is to go on with the task, at once: the run is left alone
  * @throws CancelledError when the call is cancelled: of a task once the run has really ended, of a direct call once all was
  * done to stop it
  */
@@ -54,6 +55,7 @@ export async function followRun<End extends ExecutionEnd>(
     run.limit.ignored.then(() => ({ kind: "still_running", limit: "interrupt_after" })),
   ];
   if (ctx.task === null) outcomes.push(endWithCaller(run, ctx, options), waitLimit.passed());
+  else outcomes.push(handedOver(ctx));
   try {
     const followed = await Promise.race(outcomes);
     // A run that ended well before any interrupt reached it has its complete result, and that one counts.
@@ -67,6 +69,12 @@ export async function followRun<End extends ExecutionEnd>(
 /** Some code swallows an interrupt and ends well, such as `!sleep 60`: that is not all that it would have done. */
 function isUndisturbed(end: ExecutionEnd): boolean {
   return end.state === "completed" && !end.interruptSent;
+}
+
+/** Settles only if this process lets the task go. */
+async function handedOver({ cancelToken, signal }: ToolContext): Promise<never> {
+  if ((await cancelToken.wait()) && signal.reason instanceof HandedOverError) throw signal.reason;
+  return await new Promise(() => {});
 }
 
 /** Settles only if the caller goes away; by then the run is stopped, or will not stop. */

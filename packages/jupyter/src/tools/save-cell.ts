@@ -56,11 +56,16 @@ export class CellSaver {
     if (this.#isDue) this.#coalescer.mark();
   }
 
-  /** Writes the run's last state and says where it went. Never rejects. */
-  async finish(record: RunRecord): Promise<SaveResult> {
+  /** Writes nothing more. */
+  stop(): void {
     if (this.#timer !== undefined) this.#options.clock.clearTimer(this.#timer);
     this.#coalescer.reset();
     this.#isDue = false;
+  }
+
+  /** Writes the run's last state and says where it went. Never rejects. */
+  async finish(record: RunRecord): Promise<SaveResult> {
+    this.stop();
     this.#record = record;
     try {
       return await this.#save();

@@ -1,4 +1,5 @@
 /** Where the Jupyter Server comes from: one that was there before us, or one of our own that lives while it is needed. */
+import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, LATE, type Logger, within } from "@claimcheck/core";
 import { Kernels } from "../execution/index.js";
 import { JupyterRest, type ServerAddress, serverAddress } from "../kernel/index.js";
@@ -14,10 +15,10 @@ export interface SiteSource {
    * @throws JupyterError, PrivateServerError
    */
   site(onProgress?: (line: string) => void): Promise<Site>;
-  /** Closes the connections to kernels, and ends the kernels that were started for no notebook. */
-  closeKernels(): Promise<void>;
-  /** The same, and ends the server if it is ours. May be called again. */
-  close(): Promise<void>;
+  /** Closes the connections to kernels, and ends the kernels that were started for no notebook, but for those of `left`. */
+  closeKernels(left?: ReadonlySet<string>): Promise<void>;
+  /** The same, and ends the server if it is ours and nobody needs it. May be called again. */
+  close(left?: ReadonlySet<string>): Promise<void>;
 }
 
 interface SiteOptions {
@@ -33,7 +34,7 @@ function siteAt(address: ServerAddress, options: SiteOptions): Site {
 /** The server at an address. */
 export function givenSite(address: ServerAddress, options: SiteOptions): SiteSource {
   const site = siteAt(address, options);
-  const closeKernels = (): Promise<void> => site.kernels.close();
+  const closeKernels = (left?: ReadonlySet<string>): Promise<void> => site.kernels.close(left);
   return { site: async () => site, closeKernels, close: closeKernels };
 }
 
@@ -82,16 +83,19 @@ class PrivateSite implements SiteSource {
     }
   }
 
-  async closeKernels(): Promise<void> {
+  async closeKernels(left?: ReadonlySet<string>): Promise<void> {
     this.#isClosed = true;
     const running = await this.#running?.catch(() => undefined);
-    await running?.site.kernels.close();
+    await running?.site.kernels.close(left);
   }
 
-  async close(): Promise<void> {
-    await this.closeKernels();
+  async close(left: ReadonlySet<string> = new Set()): Promise<void> {
+    await this.closeKernels(left);
     const running = await this.#running?.catch(() => undefined);
-    await running?.server.close();
+    if (running === undefined) return;
+    const { server, site } = running;
+    if (left.size > 0 || (this.#serverOptions.outlive === true && (await isInUse(site.rest)))) await server.close();
+    else await server.shutdown();
   }
 
   async #livingSite(): Promise<Site> {
@@ -127,4 +131,18 @@ class PrivateSite implements SiteSource {
     this.#siteOptions.logger.info({}, line);
     for (const listener of this.#listeners) listener(line);
   }
+}
+
+/** The server hears of a connection that was closed a moment later. */
+const LAG_MS = 300;
+
+/** Whether another process of ours is connected to the server, or something runs there that one has left. */
+async function isInUse(rest: JupyterRest): Promise<boolean> {
+  const isBusy = async (): Promise<boolean> => {
+    const kernels = await rest.listKernels().catch(() => []);
+    return kernels.some(({ connections, executionState }) => connections > 0 || executionState === "busy");
+  };
+  if (!(await isBusy())) return false;
+  await delay(LAG_MS);
+  return await isBusy();
 }

@@ -55,7 +55,7 @@ class ScriptedQueue {
   }
 }
 
-const incomplete = { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false };
+const incomplete = { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false, unrecorded: false };
 
 function start(more: Partial<RunRequest> = {}) {
   const clock = new FakeClock();

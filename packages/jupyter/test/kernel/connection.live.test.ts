@@ -21,7 +21,13 @@ describe.each([
     const code = 'import sys; print("é🙂"); sys.stdout.flush(); print("e", file=sys.stderr); display({"a": 1}); 40 + 2';
     const { end, messages, stdout } = await run(connection, code);
     expect(end).toMatchObject({ state: "completed", executionCount: 2, interruptSent: false });
-    expect(end.incomplete).toEqual({ rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false });
+    expect(end.incomplete).toEqual({
+      rateLimited: false,
+      reconnected: false,
+      tooLarge: false,
+      unconfirmed: false,
+      unrecorded: false,
+    });
     expect(stdout).toBe("é🙂\n");
     expect(streamText(messages, "stderr")).toBe("e\n");
     expect(contents(messages, "display_data")).toMatchObject([{ data: { "text/plain": "{'a': 1}" } }]);

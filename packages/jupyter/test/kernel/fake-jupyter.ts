@@ -87,7 +87,7 @@ export class FakeJupyter {
     session: string,
     socket: WebSocket,
   ): string | Uint8Array {
-    return wireProtocol(socket.protocol).encode({
+    const message: KernelMessage = {
       channel,
       header: {
         msg_id: randomUUID(),
@@ -101,7 +101,13 @@ export class FakeJupyter {
       metadata: {},
       content: content as Record<string, unknown>,
       buffers: [],
-    });
+    };
+    return this.encoded(message, socket);
+  }
+
+  /** A message as it goes over this socket. */
+  encoded(message: KernelMessage, socket: WebSocket): string | Uint8Array {
+    return wireProtocol(socket.protocol).encode(message);
   }
 
   status(state: string, parent?: KernelMessage, session = this.session): void {

@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { ExecutionEnd } from "../../src/kernel/index.js";
 import { type ExecutionFacts, executionResult } from "../../src/tools/execution-report.js";
 
-const NOTHING_MISSING = { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false };
+const NOTHING_MISSING = {
+  rateLimited: false,
+  reconnected: false,
+  tooLarge: false,
+  unconfirmed: false,
+  unrecorded: false,
+};
 
 function ended(state: ExecutionEnd["state"], more: object = {}): ExecutionEnd {
   const facts = {
@@ -118,7 +124,7 @@ test("a run limit that the code swallowed makes it interrupted, and one that cam
   expect(late.isError).toBeUndefined();
 });
 
-test.each(["rateLimited", "reconnected", "tooLarge", "unconfirmed"] as const)(
+test.each(["rateLimited", "reconnected", "tooLarge", "unconfirmed", "unrecorded"] as const)(
   "output that may be missing (%s) is said",
   (kind) => {
     const end = ended("completed", { reply: {}, incomplete: { ...NOTHING_MISSING, [kind]: true } });

@@ -12,7 +12,7 @@ const FACTS = {
   startedAt: 0,
   endedAt: 1,
   interruptSent: false,
-  incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false },
+  incomplete: { rateLimited: false, reconnected: false, tooLarge: false, unconfirmed: false, unrecorded: false },
 };
 const COMPLETED: ExecutionEnd = { ...FACTS, state: "completed", reply: {} };
 const INTERRUPTED: ExecutionEnd = {

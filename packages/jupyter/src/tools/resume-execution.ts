@@ -1,0 +1,133 @@
+/**
+ * Collecting a task's run that an earlier process began. The kernel has gone on without it: what was printed is asked for
+ * again, the rest is heard as it comes, and the task ends as it would have.
+ */
+import { randomUUID } from "node:crypto";
+import type { JsonValue, ToolContext } from "@claimcheck/core";
+import type { SharedKernel } from "../execution/index.js";
+import { JupyterError, type RecorderAnswer } from "../kernel/index.js";
+import type { CellKey } from "../notebook/index.js";
+import { answerExecution } from "./answer-execution.js";
+import { type ExecutionResult, endedBadly, type KernelReport } from "./execution-report.js";
+import type { ExecutionRequest } from "./executions.js";
+import { ownerOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
+
+/** What a task keeps of its run before it is sent, for whoever has to find it again. */
+export interface RunCheckpoint {
+  executionId: string;
+  kernel: KernelReport;
+  /** Names the kernel's process, where it says so: another one has lost the run. */
+  process?: string;
+  /** Whether the kernel keeps what it publishes about the run. */
+  isRecorded: boolean;
+  /** That of the connection. */
+  sessionId: string;
+  msgId: string;
+  code: string;
+  interruptAfterMs?: number;
+  cell?: { path: string; key: CellKey; live: boolean };
+}
+
+/** A process that is lost again and again has not harmed the run: the kernel has. */
+export const RESUME_TRIES = 100;
+
+/** What a request is on a kernel that nobody comes back to. */
+type NewRequest = Omit<ExecutionRequest, "kernel" | "id" | "msgId" | "sentBefore">;
+
+/**
+ * The run to be made of `request`: in a task, as one that a later process finds again.
+ *
+ * @throws CancelledError
+ */
+export async function trackedRun(
+  request: NewRequest,
+  kernel: SharedKernel,
+  ctx: ToolContext,
+): Promise<ExecutionRequest> {
+  if (ctx.task === null) return { ...request, kernel };
+  const { process, isRecording } = await kernel.recorder.begin();
+  const checkpoint: RunCheckpoint = {
+    executionId: `exe_${randomUUID()}`,
+    kernel: request.kernelReport,
+    isRecorded: isRecording,
+    sessionId: kernel.connection.sessionId,
+    msgId: randomUUID(),
+    code: request.code,
+  };
+  if (process !== undefined) checkpoint.process = process;
+  if (request.interruptAfterMs !== undefined) checkpoint.interruptAfterMs = request.interruptAfterMs;
+  if (request.cell !== undefined) {
+    const { path, key, live } = request.cell;
+    checkpoint.cell = { path, key, live };
+  }
+  await ctx.task.checkpoint(checkpoint as unknown as JsonValue);
+  ctx.cancelToken.checkCancelled();
+  return { ...request, kernel, id: checkpoint.executionId, msgId: checkpoint.msgId };
+}
+
+/**
+ * Goes on with the run that `checkpoint` tells of; `anew` makes it where none was sent.
+ *
+ * @throws Error when the kernel has lost the run, and as {@link answerExecution} does
+ */
+export async function resumeExecution(
+  checkpoint: JsonValue | undefined,
+  ctx: ToolContext,
+  bench: Workbench,
+  args: WaitArguments,
+  anew: () => Promise<ExecutionResult>,
+): Promise<ExecutionResult> {
+  if (checkpoint === undefined) return await anew();
+  const left = checkpoint as unknown as RunCheckpoint;
+  const { kernels, notebooks } = await bench.site(ctx);
+  const kernel = await kernelOf(left, kernels);
+  ctx.cancelToken.checkCancelled();
+  const { process, log } = await kernel.recorder.read(left.msgId);
+  raiseIfReplaced(left, process, log);
+  const execution = bench.executions.start({
+    id: left.executionId,
+    owner: ownerOf(ctx.request),
+    code: left.code,
+    kernel,
+    kernelReport: left.kernel,
+    interruptAfterMs: left.interruptAfterMs,
+    msgId: left.msgId,
+    sentBefore: { log },
+    ...(left.cell === undefined ? {} : { cell: { files: notebooks, ...left.cell } }),
+  });
+  try {
+    return await answerExecution(execution, ctx, waitingOf(args, bench));
+  } catch (error) {
+    const end = execution.end;
+    if (end?.state !== "aborted" || end.cause !== "never_sent") throw error;
+    ctx.cancelToken.checkCancelled();
+    return await anew();
+  }
+}
+
+/** Where nothing is recorded, the server's own memory of the session is all there is. */
+async function kernelOf(left: RunCheckpoint, kernels: { left(id: string, sessionId?: string): Promise<SharedKernel> }) {
+  try {
+    return await kernels.left(left.kernel.id, left.isRecorded ? undefined : left.sessionId);
+  } catch (cause) {
+    if (!JupyterError.is(cause) || cause.code !== "not_found") throw cause;
+    throw lost("kernel_died", "the server has no such kernel any more", left, cause);
+  }
+}
+
+function raiseIfReplaced(left: RunCheckpoint, process: string | undefined, log: RecorderAnswer["log"]): void {
+  const isAnother = left.process !== undefined && process !== undefined && process !== left.process;
+  if (isAnother || (left.isRecorded && log === undefined)) {
+    throw lost("kernel_restarted", "another process answers in its place", left);
+  }
+}
+
+function lost(
+  state: "kernel_died" | "kernel_restarted",
+  reason: string,
+  { kernel }: RunCheckpoint,
+  cause?: unknown,
+): Error {
+  const sentence = endedBadly({ state, reason }, kernel) ?? reason;
+  return new Error(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`, { cause });
+}
