@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
-import type { Contract } from "@claimcheck/mcp";
+import type { Contract, JwtAuth, ScopeTable } from "@claimcheck/mcp";
 import { UsageError } from "./errors.js";
 import type { Host } from "./host.js";
 import type { LogLevel } from "./log.js";
@@ -18,6 +18,11 @@ export interface JupyterFlags {
   mcpToken?: string;
   /** False for `--no-auth`. */
   auth?: boolean;
+  issuer?: string;
+  jwks?: string;
+  resource?: string;
+  audience?: string[];
+  scope?: string[];
   allowHost?: string[];
   allowOrigin?: string[];
   jupyterUrl?: string;
@@ -34,7 +39,9 @@ export interface JupyterFlags {
 export interface HttpSettings {
   port: number;
   host: string;
-  /** Undefined: whoever reaches the port is served. */
+  /** Whose JWTs let in. Undefined: it is the token that does. */
+  jwt: JwtAuth | undefined;
+  /** Undefined without {@link HttpSettings.jwt}: whoever reaches the port is served. */
   token: string | undefined;
   /** Made for this run, so that whoever starts the server has to be told. */
   tokenIsNew: boolean;
@@ -108,16 +115,69 @@ function httpSettings(flags: JupyterFlags, env: Host["env"]): HttpSettings {
       "the token for clients (--mcp-token, MCP_TOKEN) has to be of visible ASCII characters: it travels in a header",
     );
   }
-  const token = flags.auth === false ? undefined : (given ?? randomBytes(24).toString("base64url"));
+  const jwt = jwtSettings(flags);
+  const isOpen = flags.auth === false || jwt !== undefined;
+  const token = isOpen ? undefined : (given ?? randomBytes(24).toString("base64url"));
   const host = setting(flags.host) ?? DEFAULT_HOST;
   return {
     port: flags.port ?? DEFAULT_PORT,
     host,
+    jwt,
     token,
     tokenIsNew: token !== undefined && given === undefined,
     allowedHosts: allowedHosts(flags.allowHost, host),
     allowedOrigins: flags.allowOrigin,
   };
+}
+
+const JWT_FLAGS = {
+  issuer: "--issuer",
+  jwks: "--jwks",
+  resource: "--resource",
+  audience: "--audience",
+  scope: "--scope",
+} as const;
+
+/** The authorization server whose tokens let in, if one is named. */
+function jwtSettings(flags: JupyterFlags): JwtAuth | undefined {
+  const { issuer, jwks, resource } = flags;
+  const others = (Object.keys(JWT_FLAGS) as (keyof typeof JWT_FLAGS)[]).filter((name) => flags[name] !== undefined);
+  if (issuer === undefined) {
+    const [first] = others;
+    if (first !== undefined) throw new UsageError(`${JWT_FLAGS[first]} needs --issuer: whose tokens are they?`);
+    return undefined;
+  }
+  if (jwks === undefined) throw new UsageError("--issuer needs --jwks: where the issuer publishes its keys");
+  if (flags.auth === false) throw new UsageError("--no-auth and --issuer contradict each other: give one of them");
+  if (setting(flags.mcpToken) !== undefined)
+    throw new UsageError("--mcp-token and --issuer contradict each other: give one of them");
+  for (const [option, url] of [
+    ["--issuer", issuer],
+    ["--jwks", jwks],
+    ["--resource", resource],
+  ] as const) {
+    if (url !== undefined && !URL.canParse(url))
+      throw new UsageError(`${option} has to be a URL; got ${JSON.stringify(url)}`);
+  }
+  return {
+    issuer,
+    jwks,
+    ...(resource !== undefined && { resource }),
+    ...(flags.audience !== undefined && { audience: flags.audience }),
+    ...(flags.scope !== undefined && { scopes: scopeTable(flags.scope) }),
+  };
+}
+
+/** Of `tools/call=tools:run,notebooks`, again and again. */
+function scopeTable(rows: readonly string[]): ScopeTable {
+  const table = new Map<string, string[]>();
+  for (const row of rows) {
+    const [, method, scopes] = /^([^=]+)=([^=,]+(?:,[^=,]+)*)$/.exec(row) ?? [];
+    if (method === undefined || scopes === undefined)
+      throw new UsageError(`--scope is METHOD=SCOPE,…, such as tools/call=tools:run; got ${JSON.stringify(row)}`);
+    table.set(method, [...(table.get(method) ?? []), ...scopes.split(",")]);
+  }
+  return Object.fromEntries(table);
 }
 
 /** Further names come beside what a server without any is called: loopback's names and the address that it listens on. */
@@ -142,6 +202,7 @@ const HTTP_FLAGS = {
   port: "--port",
   host: "--host",
   mcpToken: "--mcp-token",
+  ...JWT_FLAGS,
   allowHost: "--allow-host",
   allowOrigin: "--allow-origin",
 } as const;
@@ -190,7 +251,10 @@ function idleVariables(env: Host["env"]): string[] {
 }
 
 function openDoors(flags: JupyterFlags, env: Host["env"]): string[] {
-  if (flags.http !== true || flags.auth !== false) return [];
+  if (flags.http !== true) return [];
+  if (flags.issuer !== undefined)
+    return setting(env.MCP_TOKEN) === undefined ? [] : ["MCP_TOKEN has no effect beside --issuer"];
+  if (flags.auth !== false) return [];
   const host = setting(flags.host) ?? DEFAULT_HOST;
   const unused = setting(env.MCP_TOKEN) === undefined ? [] : ["MCP_TOKEN has no effect beside --no-auth"];
   const who = isLoopback(host) ? "every program on this machine" : `everybody who reaches ${host}`;

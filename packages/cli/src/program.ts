@@ -64,6 +64,18 @@ function addJupyter(program: Command, actions: Actions): void {
         "what clients must send as bearer token (env: MCP_TOKEN; default: a new one, printed)",
       ),
     )
+    .addOption(new Option("--issuer <url>", "serve whoever has a JWT of this authorization server; needs --jwks"))
+    .addOption(new Option("--jwks <url>", "where that server publishes its keys"))
+    .addOption(
+      new Option("--resource <url>", "the URL by which clients know this server (default: what it listens on)"),
+    )
+    .addOption(new Option("--audience <name...>", "what JWTs have to say in aud (default: the resource)"))
+    .addOption(
+      new Option(
+        "--scope <method=scope...>",
+        "scopes that a JWT needs, by method: *=mcp tools/call=tools:run tasks/*=tasks:read",
+      ),
+    )
     .addOption(new Option("--no-auth", "serve everybody who reaches the port"))
     .addOption(
       new Option("--allow-host <name...>", "further names that clients may call this server by (default: loopback's)"),
@@ -118,6 +130,8 @@ Examples:
   claimcheck jupyter
   claimcheck jupyter --jupyter-url http://localhost:8888 --token SECRET
   claimcheck jupyter --http --port 4040
+  claimcheck jupyter --http --host 0.0.0.0 --allow-host mcp.example --resource https://mcp.example/mcp \\
+    --issuer https://id.example --jwks https://id.example/keys
   claimcheck jupyter --store memory`;
 
 const EXIT_CODES = `

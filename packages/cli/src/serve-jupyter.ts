@@ -90,11 +90,11 @@ function warn({ stderr }: Host, warning: string): void {
 }
 
 /**
- * Whoever started the server on stdio or on loopback is the one person it serves. Beyond that a task belongs to the
- * holder of the token, and without a token to the session.
+ * Whoever started the server on stdio or on loopback is the one person it serves. Where tokens say who somebody is, or beyond
+ * that, a task belongs to whom the token proves, and without a token to the session.
  */
 function ownershipOf(http: HttpSettings | undefined): Ownership {
-  return http === undefined || isLoopback(http.host) ? "single-user" : "session";
+  return http === undefined || (isLoopback(http.host) && http.jwt === undefined) ? "single-user" : "session";
 }
 
 /** A client on stdio kills a server that lingers (the SDK's sends SIGTERM after two seconds); over HTTP, half the grace period is for the work. */

@@ -40,23 +40,25 @@ export async function servePort(
   host: Pick<Host, "stderr">,
   log: ServingLog,
 ): Promise<Serving & { url: string }> {
-  const { token, allowedHosts, allowedOrigins } = settings;
+  const { jwt, token, allowedHosts, allowedOrigins } = settings;
   const serving = await serveHttp(tasks, factory, {
     port: settings.port,
     host: settings.host,
-    auth: token === undefined ? "none" : { token },
+    auth: jwt ?? (token === undefined ? "none" : { token }),
     ...(allowedHosts !== undefined && { allowedHosts }),
     ...(allowedOrigins !== undefined && { allowedOrigins }),
     onerror: (error) => log.warn({ error: error.message }, "http"),
   }).catch((cause: NodeJS.ErrnoException) => {
-    throw portError(settings, cause);
+    throw startError(settings, cause);
   });
   const tokenLine = settings.tokenIsNew ? `claimcheck: clients need the token ${token}\n` : "";
   host.stderr.write(`claimcheck: serving MCP on ${serving.url}\n${tokenLine}`);
   return { url: serving.url, ended: new Promise(() => {}), close: () => serving.close() };
 }
 
-function portError({ host, port }: HttpSettings, cause: NodeJS.ErrnoException): Error {
+function startError({ host, port }: HttpSettings, cause: NodeJS.ErrnoException): Error {
+  // What is wrong with what was said of the issuer, found before the port is opened.
+  if (cause instanceof TypeError) return new StartError(cause.message, { cause });
   const why: Record<string, string> = {
     EADDRINUSE: `port ${port} of ${host} is taken; --port names another, and --port 0 takes any free one`,
     EACCES: `port ${port} of ${host} needs more rights; --port names another`,

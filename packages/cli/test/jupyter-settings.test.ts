@@ -83,6 +83,43 @@ describe("flags and environment", () => {
   });
 });
 
+describe("an authorization server", () => {
+  const issued = { http: true, issuer: "https://id.example", jwks: "https://id.example/keys" };
+
+  test("lets in by its JWTs, in place of a token", () => {
+    const scope = ["*=mcp", "tools/call=tools:run,notebooks", "tools/call=more"];
+    const flags = { ...issued, resource: "https://mcp.example/mcp", audience: ["a", "b"], scope };
+    expect(settings(flags).http).toMatchObject({
+      token: undefined,
+      tokenIsNew: false,
+      jwt: {
+        issuer: "https://id.example",
+        jwks: "https://id.example/keys",
+        resource: "https://mcp.example/mcp",
+        audience: ["a", "b"],
+        scopes: { "*": ["mcp"], "tools/call": ["tools:run", "notebooks", "more"] },
+      },
+    });
+    expect(settings(issued).http?.jwt).toEqual({ issuer: issued.issuer, jwks: issued.jwks });
+  });
+
+  test.each<[JupyterFlags, RegExp]>([
+    [{ jwks: "https://id.example/keys" }, /--jwks needs --issuer/],
+    [{ scope: ["a=b"] }, /--scope needs --issuer/],
+    [{ issuer: "https://id.example" }, /--issuer needs --jwks/],
+    [{ ...issued, auth: false }, /--no-auth and --issuer contradict/],
+    [{ ...issued, mcpToken: "t" }, /--mcp-token and --issuer contradict/],
+    [{ ...issued, jwks: "keys" }, /--jwks has to be a URL; got "keys"/],
+    [{ ...issued, scope: ["tools:run"] }, /--scope is METHOD=SCOPE.*got "tools:run"/],
+  ])("%j is refused", (flags, why) => {
+    expect(() => settings({ http: true, ...flags })).toThrow(why);
+  });
+
+  test("makes the token of the environment useless, which is told", () => {
+    expect(settings(issued, { MCP_TOKEN: "t" }).warnings).toEqual(["MCP_TOKEN has no effect beside --issuer"]);
+  });
+});
+
 describe("what contradicts itself is refused", () => {
   test("a token, and nobody to show it", () => {
     expect(() => settings({ http: true, auth: false, mcpToken: "secret" })).toThrow(UsageError);

@@ -29,7 +29,8 @@ describe("the command line", () => {
   test("each option arrives under its name", async () => {
     const line =
       "--jupyter-url http://j --token t --root nb --notebook a.ipynb --store memory --http --port 0 --host ::1 " +
-      "--mcp-token m --no-auth --allow-host a b --allow-origin c --grace 2.5 --log-level debug";
+      "--mcp-token m --no-auth --issuer https://i --jwks https://i/keys --resource https://m/mcp --audience x y " +
+      "--scope *=mcp tools/call=run --allow-host a b --allow-origin c --grace 2.5 --log-level debug";
     expect(await flagsOf(...line.split(" "))).toEqual({
       jupyterUrl: "http://j",
       token: "t",
@@ -41,6 +42,11 @@ describe("the command line", () => {
       host: "::1",
       mcpToken: "m",
       auth: false,
+      issuer: "https://i",
+      jwks: "https://i/keys",
+      resource: "https://m/mcp",
+      audience: ["x", "y"],
+      scope: ["*=mcp", "tools/call=run"],
       allowHost: ["a", "b"],
       allowOrigin: ["c"],
       grace: 2.5,
