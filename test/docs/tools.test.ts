@@ -1,0 +1,40 @@
+/** docs/tools.md names every option that a tool, a command and the tasks of a server have. */
+import { readFileSync } from "node:fs";
+import { INHERITED_ENV } from "@claimcheck/mcp";
+import { expect, it } from "vitest";
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const text = read("docs/tools.md");
+
+/** The words in code, of the first cell of each row of the tables under `heading`. */
+function documented(heading: string): string[] {
+  const section = text.slice(text.indexOf(`\n${heading}\n`)).split(/\n##+ /)[1] ?? "";
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+  return rows.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)(?:\.\w+)?`/g)].map(([, name]) => name ?? ""),
+  );
+}
+
+/** The members of an interface, as its source has them. */
+function membersOf(path: string, name: string): string[] {
+  const source = read(path);
+  const from = source.indexOf(`export interface ${name}`);
+  const body = source.slice(source.indexOf("{\n", from), source.indexOf("\n}\n", from));
+  return [...body.matchAll(/^ {2}(\w+)\??: /gm)].map(([, member]) => member ?? "");
+}
+
+it.each([
+  ["## A tool's options", "packages/mcp/src/register-tool.ts", "ToolConfig"],
+  ['### `"subprocess"`: as a child process', "packages/mcp/src/runners/command.ts", "Command"],
+  ["## `createTasks`: the options of a server's tasks", "packages/mcp/src/tasks.ts", "TasksOptions"],
+])("%s", (heading, path, name) => {
+  const members = membersOf(path, name);
+  expect(members.length).toBeGreaterThan(5);
+  expect([...new Set(documented(heading))].sort()).toEqual(members.sort());
+});
+
+it("names the options of worker threads, and what a command inherits", () => {
+  for (const member of membersOf("packages/mcp/src/runners/thread-pool.ts", "WorkerThreadsOptions"))
+    expect(text).toMatch(new RegExp(`workerThreads: \\{[^}]*\\b${member}\\b`));
+  for (const name of INHERITED_ENV) expect(text).toContain(`\`${name}\``);
+});
