@@ -332,4 +332,24 @@ describe.each(["datalayer", "2025-11-25"] as const)("contract %s", (contract) =>
       expect((await client.request("tasks/list", { cursor: bad })).error?.code).toBe(-32602);
     }
   });
+
+  it("a cursor shows every task that was there once, whatever is created between the pages", async () => {
+    const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"), {
+      contract,
+    });
+    const client = await connect();
+    const created: string[] = [];
+    for (let i = 0; i < 60; i += 1) created.unshift((await client.callTask("dig")).taskId);
+    const page = async (params: object) => (await client.request("tasks/list", params)).result as unknown as Page;
+    const first = await page({});
+    for (let i = 0; i < 7; i += 1) await client.callTask("dig");
+    const second = await page({ cursor: first.nextCursor });
+    expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId).sort()).toEqual(created.sort());
+    expect(second).not.toHaveProperty("nextCursor");
+  });
 });
+
+interface Page {
+  tasks: { taskId: string }[];
+  nextCursor?: string;
+}

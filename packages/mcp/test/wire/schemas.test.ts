@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createTasks } from "../../src/index.js";
 import { AnsweredWithoutTask, connectInMemory, DIALECTS, type TaskClient } from "../../src/testing/index.js";
-import { OPTIONAL, silent } from "./servers.js";
+import { defaults, OPTIONAL, silent } from "./servers.js";
 
 /** A depth that comes as text or number, a tool with a default, and what becomes of them. Counts how often it is asked. */
 function digging(library: "zod" | "arktype"): {
@@ -30,7 +30,7 @@ function digging(library: "zod" | "arktype"): {
 
 describe.each(DIALECTS)("%s", (dialect) => {
   async function serving(config: object, handler: (args: unknown) => unknown): Promise<TaskClient> {
-    const tasks = createTasks({ logger: silent });
+    const tasks = createTasks({ logger: silent, ...defaults });
     onTestFinished(() => tasks.close());
     const server = new McpServer({ name: "test", version: "0" });
     tasks.registerTool(server, "dig", { ...OPTIONAL, ...config }, handler);
