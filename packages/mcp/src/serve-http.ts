@@ -21,6 +21,7 @@ import {
 import type { BearerGate } from "./auth/bearer-gate.js";
 import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
 import type { ResourceMetadata } from "./auth/resource-server.js";
+import { isStanding, untilExpiry } from "./auth/until-expiry.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
 import { HttpListening } from "./listen/http.js";
@@ -219,6 +220,7 @@ class Endpoint {
   readonly #listening: HttpListening;
   readonly #gate: BearerGate | null;
   readonly #tasks: Tasks;
+  readonly #clock: Clock;
 
   constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions, gate: BearerGate | null) {
     this.#gate = gate;
@@ -230,6 +232,7 @@ class Endpoint {
     const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
     this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
     const { maxSessions = 1000, sessionIdleMs = 30 * 60_000, clock = systemClock } = options;
+    this.#clock = clock;
     this.#listening = new HttpListening({ subscriptions: tasks.subscriptions, clock, onerror });
     this.#sessions =
       options.sessions === false
@@ -246,6 +249,13 @@ class Endpoint {
     }
     const standsAlone = request.headers.get("mcp-session-id") === null;
     if (standsAlone && (await this.#tasks.takeAnswer(body, authInfo))) return new Response(null, { status: 202 });
+    const response = await this.#serve(request, authInfo, body);
+    const { expiresAt } = authInfo ?? {};
+    if (expiresAt === undefined || !isStanding(request.method, body)) return response;
+    return untilExpiry(response, expiresAt * 1000, this.#clock);
+  };
+
+  async #serve(request: Request, authInfo: AuthInfo | undefined, body: unknown): Promise<Response> {
     if (this.#sessions !== null && (await isLegacyRequest(request, body))) {
       const sessionId = request.headers.get("mcp-session-id");
       if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });
@@ -256,7 +266,7 @@ class Endpoint {
     return this.#listening.serve(asked, authInfo, request.signal, () =>
       this.#serveAlone(request, authInfo, asked.rest),
     );
-  };
+  }
 
   #serveAlone(request: Request, authInfo: AuthInfo | undefined, body: unknown): Promise<Response> {
     return this.#alone.fetch(request, {

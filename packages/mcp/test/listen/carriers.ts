@@ -78,7 +78,7 @@ async function madeTasks(register: Register, options: CarrierOptions) {
   return { tasks, servers, factory };
 }
 
-const overHttp: Carrier = async (register, options = {}) => {
+export const overHttp: Carrier = async (register, options = {}) => {
   const { tasks, servers, factory } = await madeTasks(register, options);
   const errors: Error[] = [];
   const serving = await serveHttp(tasks, factory, {

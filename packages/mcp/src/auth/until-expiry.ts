@@ -1,0 +1,50 @@
+/**
+ * A stream that waits for news stands open long after its request was authorized, and would tell whoever holds it what a new
+ * request with the same token would not be answered. It ends with its token: a client comes again then, with a fresh token,
+ * or is told by a 401 where to get one.
+ */
+import type { Clock } from "@claimcheck/core";
+import { asObject } from "../request.js";
+
+/** Whether the answer to this request stands open for news, and is not just long in coming. */
+export function isStanding(method: string, body: unknown): boolean {
+  return method === "GET" || asObject(body)?.method === "subscriptions/listen";
+}
+
+/** A comment: parsers of event streams pass over it, people who look at one read it. */
+const LAST_WORDS = new TextEncoder().encode(": the bearer token has expired\n\n");
+
+/** `response`, and where it is an event stream, no more of it from `expiresAt` on, epoch milliseconds. */
+export function untilExpiry(response: Response, expiresAt: number, clock: Clock): Response {
+  const { body, status, statusText, headers } = response;
+  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true) return response;
+  const reader = body.getReader();
+  let expire = (): void => {};
+  const expired = new Promise<"expired">((resolve) => {
+    expire = () => resolve("expired");
+  });
+  const timer = clock.setTimer(expire, Math.max(0, expiresAt - clock.now()));
+  const ended = (): void => clock.clearTimer(timer);
+  const bounded = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const read = await Promise.race([reader.read(), expired]);
+        if (read !== "expired" && !read.done) return controller.enqueue(read.value);
+        ended();
+        if (read === "expired") {
+          controller.enqueue(LAST_WORDS);
+          await reader.cancel();
+        }
+        controller.close();
+      } catch (error) {
+        ended();
+        controller.error(error);
+      }
+    },
+    cancel: (reason) => {
+      ended();
+      return reader.cancel(reason);
+    },
+  });
+  return new Response(bounded, { status, statusText, headers });
+}
