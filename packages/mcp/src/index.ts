@@ -29,6 +29,7 @@ export type {
   ToolArguments,
   ToolConfig,
   ToolHandler,
+  ToolReturn,
   WorkerModule,
 } from "./register-tool.js";
 export type { Command, CommandEnd } from "./runners/command.js";

@@ -1,6 +1,6 @@
 /** How a tool is declared. */
 import type { JsonValue, ToolRecovery } from "@claimcheck/core";
-import type { Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AskFirst } from "./questions/ask-first.js";
 import type { ToolContext } from "./questions/tool-context.js";
@@ -28,7 +28,7 @@ export interface ToolConfig<
    */
   execution?: { taskSupport?: TaskSupport; runner?: Runner };
   /** What becomes of a task whose process died, and of one that threw what a later try may not. Default `"fail"`. */
-  recovery?: ToolRecovery<ResumeHandlers<Input>[Runner]>;
+  recovery?: ToolRecovery<ResumeHandlers<Input, Output>[Runner]>;
   /** How long a task of this tool may run, ms. Default: without limit. */
   maxRunMs?: number;
   /** How long a finished task is kept when the caller does not say, ms. Default: the runtime's. */
@@ -64,6 +64,20 @@ export type ToolArguments<Input extends StandardSchemaWithJSON | undefined> = In
   : Record<string, never>;
 
 /**
+ * What a handler may return: anything, or with an output schema what that takes, by itself or in a whole result. Promised
+ * or at once.
+ */
+export type ToolReturn<Output extends StandardSchemaWithJSON | undefined> = Output extends StandardSchemaWithJSON
+  ? Awaitable<StructuredReturn<StandardSchemaWithJSON.InferInput<Output>>>
+  : unknown;
+
+type Awaitable<T> = T | Promise<T>;
+type StructuredReturn<Structure> = Structure | WholeResult<Structure> | ErrorResult;
+type WholeResult<Structure> = { structuredContent: Structure; isError?: false } & Partial<CallToolResult>;
+/** Need not fit the output schema. */
+type ErrorResult = { isError: true } & Partial<CallToolResult>;
+
+/**
  * The tool itself; one function for direct calls and for tasks in every dialect. What it returns:
  *
  * - an object with `content`, `structuredContent` or `isError`: a whole MCP result, preserved as it is;
@@ -72,20 +86,19 @@ export type ToolArguments<Input extends StandardSchemaWithJSON | undefined> = In
  *
  * A throw becomes an `isError` result with the error's message. A `ProtocolError` of the SDK is raised to the caller as it is.
  */
-export type ToolHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
-  args: ToolArguments<Input>,
-  ctx: ToolContext,
-) => unknown;
+export type ToolHandler<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> = (args: ToolArguments<Input>, ctx: ToolContext) => ToolReturn<Output>;
 
 /**
  * Goes on with a task whose process died or shut down, in place of the handler: with the same arguments, and the last value
  * that was kept by `ctx.task.checkpoint`; `undefined` where none was. What it returns and throws means what it means there.
  */
-export type ResumeHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
-  args: ToolArguments<Input>,
-  ctx: ToolContext,
-  checkpoint: JsonValue | undefined,
-) => unknown;
+export type ResumeHandler<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> = (args: ToolArguments<Input>, ctx: ToolContext, checkpoint: JsonValue | undefined) => ToolReturn<Output>;
 
 /**
  * Names the handler of a `"worker"` tool, a {@link ToolHandler}: a thread can be handed a module, and no function. The
@@ -105,15 +118,21 @@ export type CommandHandler<Input extends StandardSchemaWithJSON | undefined = un
 ) => Command | Promise<Command>;
 
 /** Where a tool's work is done → what its handler must be. */
-export interface RunnerHandlers<Input extends StandardSchemaWithJSON | undefined = undefined> {
-  async: ToolHandler<Input>;
+export interface RunnerHandlers<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> {
+  async: ToolHandler<Input, Output>;
   worker: WorkerModule;
   subprocess: CommandHandler<Input>;
 }
 
 /** Where a tool's work is done → what goes on with it in another process ({@link ToolConfig.recovery}). */
-export interface ResumeHandlers<Input extends StandardSchemaWithJSON | undefined = undefined> {
-  async: ResumeHandler<Input>;
+export interface ResumeHandlers<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> {
+  async: ResumeHandler<Input, Output>;
   /** Called with the last checkpoint as its third argument. */
   worker: WorkerModule;
   subprocess: (...call: Parameters<ResumeHandler<Input>>) => Command | Promise<Command>;

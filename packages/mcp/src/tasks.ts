@@ -132,7 +132,7 @@ export interface Tasks {
     server: McpServer,
     name: string,
     config: ToolConfig<Input, Output, Runner>,
-    handler: RunnerHandlers<Input>[Runner],
+    handler: RunnerHandlers<Input, Output>[Runner],
   ): RegisteredTool;
 }
 
@@ -224,7 +224,7 @@ class BoundTasks implements Tasks {
     server: McpServer,
     name: string,
     config: ToolConfig<Input, Output, Runner>,
-    handler: RunnerHandlers<Input>[Runner],
+    handler: RunnerHandlers<Input, Output>[Runner],
   ): RegisteredTool {
     const run = this.#runners.handler(name, config as AnyToolConfig, handler);
     const runnable = this.#runners.withResume(name, config as AnyToolConfig);

@@ -64,6 +64,55 @@ tasks.registerTool(server, "dig", config, (args: { width: number }) => args.widt
 // @ts-expect-error no such argument
 tasks.registerTool(server, "dig", config, ({ width }) => width);
 
+// What it returns is what the output schema takes, where there is one.
+
+const outputSchema = z.object({ feet: z.number(), tool: z.string().default("spade") });
+tasks.registerTool(server, "structured", { outputSchema }, () => ({ feet: 3 }));
+tasks.registerTool(server, "promised", { outputSchema }, async () => ({ feet: 3, tool: "pick" }));
+tasks.registerTool(server, "whole", { outputSchema }, () => ({
+  content: [{ type: "text", text: "three feet" }],
+  structuredContent: { feet: 3 },
+  _meta: { "vendor/x": 1 },
+}));
+tasks.registerTool(server, "an error", { outputSchema }, () => ({
+  content: [{ type: "text", text: "rock" }],
+  isError: true,
+}));
+tasks.registerTool(server, "throws", { outputSchema }, () => {
+  throw new Error("rock");
+});
+tasks.registerTool(server, "either", { outputSchema }, (_args, ctx) =>
+  ctx.task === null ? { isError: true, content: [] } : { feet: 3 },
+);
+tasks.registerTool(server, "arktype", { outputSchema: type({ feet: "number" }) }, () => ({ feet: 3 }));
+// @ts-expect-error feet are a number
+tasks.registerTool(server, "dig", { outputSchema }, () => ({ feet: "three" }));
+// @ts-expect-error the same in a whole result
+tasks.registerTool(server, "dig", { outputSchema }, async () => ({ structuredContent: { feet: "three" } }));
+// @ts-expect-error text is no structure
+tasks.registerTool(server, "dig", { outputSchema }, () => "three");
+// @ts-expect-error nothing is none either
+tasks.registerTool(server, "dig", { outputSchema }, () => {});
+for (const returned of ["text", 1, null, undefined, [1], { any: "thing" }]) {
+  tasks.registerTool(server, "without an output schema", {}, () => returned);
+}
+
+// The runner says what the handler is.
+
+const command = ({ depth }: { depth: number }) => ({ argv: ["dig", `${depth}`] });
+const work = { module: new URL("./dig.js", import.meta.url) };
+const inputSchema = z.object({ depth: z.number() });
+tasks.registerTool(server, "command", { inputSchema, execution: { runner: "subprocess" } }, command);
+tasks.registerTool(server, "worker", { inputSchema, execution: { runner: "worker" } }, work);
+// @ts-expect-error a worker is named, not handed over
+tasks.registerTool(server, "dig", { inputSchema, execution: { runner: "worker" } }, command);
+// @ts-expect-error a subprocess runs a command
+tasks.registerTool(server, "dig", { inputSchema, execution: { runner: "subprocess" } }, work);
+// @ts-expect-error a subprocess runs a command, no result
+tasks.registerTool(server, "dig", { inputSchema, execution: { runner: "subprocess" } }, () => "dug");
+// @ts-expect-error this event loop calls functions
+tasks.registerTool(server, "dig", { inputSchema }, work);
+
 // The context.
 
 tasks.registerTool(server, "context", {}, async (_args, ctx) => {

@@ -44,12 +44,9 @@ it("a call that is done in time answers as if there were no task, whatever it co
           isError: true,
           _meta: { "v/x": 1 },
         }));
-        tasks.registerTool(
-          server,
-          `${name}_invalid`,
-          { ...config, outputSchema: z.object({ a: z.string() }) },
-          () => "no",
-        );
+        tasks.registerTool(server, `${name}_invalid`, { ...config, outputSchema: z.object({ a: z.string() }) }, () => ({
+          a: 1 as never,
+        }));
       }
     },
     { fallbackTools: true },
