@@ -47,6 +47,8 @@ test("the quick start serves a tool that runs directly and as a task", async () 
 test.each([
   ["review-repository", "as a task and as a plain call"],
   ["ask-a-person", '"approvedBy":"Ada"'],
+  ["subprocess-tool", "nothing of them is left"],
+  ["cpu-worker/main", "nobody waited for them"],
 ])("%s plays its story to the end", async (name, said) => {
   const { child, output } = start([`examples/${name}.ts`]);
   expect(await exitOf(child), output()).toBe(0);
