@@ -40,11 +40,11 @@ export async function answerExecution(
       ctx,
       options,
     );
-    tell(run.outputs());
+    tell(run.outputs(), "last");
     if (followed.kind === "ended") raiseIfLost(followed.end, execution, ctx);
     return resultOf(execution, followed, options);
   } catch (error) {
-    tell(run.outputs());
+    tell(run.outputs(), "last");
     if (error instanceof HandedOverError) execution.letGo();
     throw error;
   } finally {
@@ -78,8 +78,9 @@ function resultOf(execution: ToolExecution, followed: Followed, options: AnswerO
 /** Records outputs as they come, with a line that says how far the run is. No output is an empty list, and not a text that says so. */
 function teller(execution: ToolExecution, ctx: ToolContext, { limits, clock }: AnswerOptions) {
   let lastElapsed = 0;
+  let lastFacts = "";
   let isHeard = true;
-  return (produced: readonly CellOutput[]): void => {
+  return (produced: readonly CellOutput[], when?: "last"): void => {
     // Working out what to say costs time, and the caller of a direct call may not want to hear it.
     if (!isHeard) return;
     const outputs = ctx.cancelToken.isCancelled() && isOnlyInterruption(produced) ? [] : produced;
@@ -88,8 +89,11 @@ function teller(execution: ToolExecution, ctx: ToolContext, { limits, clock }: A
     if (content.length === 0) return;
     const elapsed = (clock.now() - (execution.startedAt ?? clock.now())) / 1000;
     lastElapsed = Math.max(elapsed, lastElapsed + 0.001);
-    const message = progressLine(lastElapsed, outputs.length, lastWords(content));
-    const sent = ctx.sendProgress(lastElapsed, { message });
+    const facts = progressFacts(outputs.length, lastWords(content));
+    // What came just before the end has mostly been told already.
+    if (when === "last" && facts === lastFacts) return;
+    lastFacts = facts;
+    const sent = ctx.sendProgress(lastElapsed, { message: `${lastElapsed.toFixed(1)} s, ${facts}` });
     isHeard = sent || ctx.task !== null;
   };
 }
@@ -102,8 +106,8 @@ function isOnlyInterruption([first, ...more]: readonly CellOutput[]): boolean {
   return more.length === 0 && first?.output_type === "error" && /interrupt|cancell?ed/i.test(first.ename);
 }
 
-function progressLine(elapsed: number, count: number, words: string): string {
-  const facts = `${elapsed.toFixed(1)} s, ${count} ${count === 1 ? "output" : "outputs"}`;
+function progressFacts(count: number, words: string): string {
+  const facts = `${count} ${count === 1 ? "output" : "outputs"}`;
   return words === "" ? facts : `${facts}: ${words}`;
 }
 

@@ -149,6 +149,8 @@ describe.each(["a task", "a direct call"] as const)("progress of %s", (how) => {
     expect(messages.length).toBeGreaterThan(1);
     const message = expect.stringMatching(/^\d+\.\d s, 1 output: epoch 2$/);
     expect(messages.at(-1)).toMatchObject({ progressToken: 0, message });
+    const facts = messages.map((params) => String(params.message).replace(/^\S+ s, /, ""));
+    expect(new Set(facts).size).toBe(facts.length);
   });
 
   test("is not sent to who did not ask for it", async () => {
