@@ -22,6 +22,7 @@ import type { BearerGate } from "./auth/bearer-gate.js";
 import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
 import type { ResourceMetadata } from "./auth/resource-server.js";
 import { isStanding, untilExpiry } from "./auth/until-expiry.js";
+import { discardRest, readBody } from "./http-body.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
 import { HttpListening } from "./listen/http.js";
@@ -141,18 +142,21 @@ function listener(
     const asked = request.url?.split("?", 1)[0] ?? "";
     const entered = await enter(request, asked, doors, onerror);
     if ("metadata" in entered) return serveMetadata(request, response, entered.metadata);
-    if ("status" in entered) return refuse(response, entered);
-    if (asked !== path) return refuse(response, { status: 404, message: `Not found; MCP is served at ${path}` });
+    if ("status" in entered) return refuse(request, response, entered);
+    if (asked !== path)
+      return refuse(request, response, { status: 404, message: `Not found; MCP is served at ${path}` });
     if (entered.authInfo !== undefined) request.auth = entered.authInfo;
+    const body = request.method === "POST" ? await readBody(request, maxRequestBodySize) : undefined;
+    if (body === null) return refuse(request, response, tooLarge(maxRequestBodySize));
     flushStreamHeaders(response);
-    await handle(request as NodeIncomingMessageLike, response);
+    await handle(body === undefined ? (request as NodeIncomingMessageLike) : withBody(request, body), response);
   };
   return (request, response) => {
     // Writing to a client that has gone is no news.
     response.on("error", () => {});
     serve(request, response).catch((error: unknown) => {
       onerror(error as Error);
-      if (!response.headersSent) refuse(response, { status: 500, message: "Internal server error" });
+      if (!response.headersSent) refuse(request, response, { status: 500, message: "Internal server error" });
       else response.destroy();
     });
   };
@@ -189,7 +193,7 @@ function serveMetadata(request: IncomingMessage, response: ServerResponse, metad
   if (request.method === "GET" || request.method === "HEAD") {
     response.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "max-age=3600" });
     response.end(JSON.stringify(metadata));
-  } else refuse(response, { status: 405, message: "Only GET is answered here." });
+  } else refuse(request, response, { status: 405, message: "Only GET is answered here." });
 }
 
 /** Node keeps the headers back until there is a body; a client that opens a quiet stream would not know that it is open. */
@@ -205,9 +209,23 @@ function flushStreamHeaders(response: ServerResponse): void {
   }) as typeof response.writeHead;
 }
 
-/** The connection is closed with it: the body of a refused request is not read. */
-function refuse(response: ServerResponse, { status, message, challenge }: Refused): void {
-  const headers: Record<string, string> = { "Content-Type": "application/json", Connection: "close" };
+function tooLarge(maxBytes: number): Refused {
+  return { status: 413, message: `The request body is larger than the ${maxBytes} bytes that are taken.` };
+}
+
+/** The request as the SDK takes it, once its body is there. */
+function withBody(request: IncomingMessage & { auth?: AuthInfo }, body: Buffer): NodeIncomingMessageLike {
+  const { method = "POST", url = "/", headers, auth } = request;
+  const read = async function* (): AsyncGenerator<Buffer> {
+    yield body;
+  };
+  return { method, url, headers, ...(auth !== undefined && { auth }), [Symbol.asyncIterator]: read };
+}
+
+/** The connection ends with it, unless the request is there already as a whole: the body of a refused request is not read. */
+function refuse(request: IncomingMessage, response: ServerResponse, { status, message, challenge }: Refused): void {
+  discardRest(request);
+  const headers: Record<string, string> = { "Content-Type": "application/json" };
   if (challenge !== undefined) headers["WWW-Authenticate"] = challenge;
   response.writeHead(status, headers);
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));

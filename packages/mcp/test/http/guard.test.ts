@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
@@ -168,6 +168,22 @@ describe("bodies", () => {
     expect((await fetch(served.url, init)).status).toBe(413);
   });
 
+  it.each([
+    ["is too large", "/mcp", {}, 413],
+    ["is not authenticated", "/mcp", { Authorization: "Bearer wrong" }, 401],
+    ["is for nobody here", "/elsewhere", {}, 404],
+  ])("a request of 16 MiB that %s gets its answer, sent whole or in chunks", async (_why, path, headers, status) => {
+    const { serving: served } = await serving(nothing, { auth: { token: "secret" } });
+    const url = new URL(path, served.url).href;
+    const body = Buffer.alloc(16 * 1024 * 1024, "x");
+    const given = { ...ACCEPT, Authorization: "Bearer secret", ...headers };
+    for (const chunked of [false, true]) {
+      const answer = await sendAll(url, given, body, chunked);
+      expect(answer.status).toBe(status);
+      expect(JSON.parse(answer.body)).toMatchObject({ jsonrpc: "2.0", error: { code: -32000 }, id: null });
+    }
+  });
+
   it.each(["", "{", "undefined", "\u0000", "[1,2"])("%j, which is not JSON, is a parse error", async (body) => {
     const { serving: served } = await serving(nothing);
     const refused = await raw(served.url, "POST", ACCEPT, body);
@@ -190,3 +206,23 @@ describe("bodies", () => {
     },
   );
 });
+
+/** Sends everything before it reads, as many clients do. */
+function sendAll(
+  url: string,
+  headers: Record<string, string>,
+  body: Buffer,
+  chunked: boolean,
+): Promise<{ status: number | undefined; body: string }> {
+  return new Promise((resolve, reject) => {
+    const length = chunked ? {} : { "Content-Length": String(body.length) };
+    const request = httpRequest(url, { method: "POST", headers: { ...headers, ...length } }, async (response) => {
+      let text = "";
+      for await (const chunk of response) text += chunk;
+      resolve({ status: response.statusCode, body: text });
+    });
+    request.on("error", reject);
+    for (let sent = 0; sent < body.length; sent += 65_536) request.write(body.subarray(sent, sent + 65_536));
+    request.end();
+  });
+}
