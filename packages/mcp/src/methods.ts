@@ -52,13 +52,14 @@ const METHODS: Readonly<Record<string, Method>> = {
 
 /**
  * Our extension's own names, which work on both generations: a 2026-era connection that declared `io.datalayer/tasks`
- * has no other way to list, or to fetch a result.
+ * has no other way to list, to fetch a result, or to answer what it is asked.
  */
 const OWN_METHODS: Readonly<Record<string, Method>> = {
   [`${DATALAYER_EXTENSION}/get`]: get,
   [`${DATALAYER_EXTENSION}/list`]: list,
   [`${DATALAYER_EXTENSION}/cancel`]: cancel,
   [`${DATALAYER_EXTENSION}/result`]: result,
+  [`${DATALAYER_EXTENSION}/update`]: update,
 };
 
 export const TASK_METHODS: readonly string[] = [...Object.keys(METHODS), ...Object.keys(OWN_METHODS)];
@@ -121,7 +122,7 @@ async function ask(name: string, request: TaskRequest): Promise<Answer> {
   if (method === undefined) return { fault: methodNotFound() };
   // Before anything is looked up: what is answered must not depend on what exists.
   if (dialect === null) return { fault: extensionRequired(name) };
-  if (method === update && dialect.name !== TASKS_EXTENSION) return { fault: methodNotFound() };
+  if (name === "tasks/update" && dialect.name !== TASKS_EXTENSION) return { fault: methodNotFound() };
   const identity = binding.identityOf(request.sender, request.connection);
   if (identity === null) return { fault: identityRequired() };
   // Whoever asks too often may still stop what runs.
@@ -154,7 +155,7 @@ async function get(request: TaskRequest, dialect: Dialect, owner: string): Promi
   if (task === null) return { fault: noSuchTask() };
   if (task.status === "input_required" && era === "2025") deliveries.polled(task, connection, sender, owner);
   const partialOutput = asObject(params._meta)?.[PARTIAL_OUTPUT_META] === true;
-  return { result: dialect.got(task, { now: runtime.now(), partialOutput }) };
+  return { result: dialect.got(task, { now: runtime.now(), partialOutput, era }) };
 }
 
 async function list({ binding, params }: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
@@ -216,7 +217,12 @@ async function update(
   const { runtime } = binding.shared;
   const task = await runtime.get(owner, taskId);
   if (task === null) return { fault: noSuchTask() };
-  const refused = await giveAnswers(runtime, task, asObject(inputResponses) ?? {}, droppedResponses);
+  const refused = await giveAnswers(
+    runtime,
+    task,
+    asObject(inputResponses ?? params.inputResponses) ?? {},
+    droppedResponses,
+  );
   if (refused !== undefined) return { fault: { code: "invalid_answer", message: refused } };
   return { result: { resultType: "complete" } };
 }

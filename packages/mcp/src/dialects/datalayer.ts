@@ -11,6 +11,7 @@ import {
   isTerminalStatus,
   type RaisedError,
 } from "./dialect.js";
+import { inputRequests } from "./input-requests.js";
 import {
   cancelledEmpty,
   LEGACY_POLL_INTERVAL_MS,
@@ -29,7 +30,12 @@ export const datalayer: Dialect = {
     const answer = { task: legacyTask(task, shownOf(task)) };
     return era === "2026" ? { resultType: "task", ...answer } : answer;
   },
-  got: (task, options) => legacyGot(task, shownOf(task), options),
+  got: (task, options) => {
+    const got = legacyGot(task, shownOf(task), options);
+    // A client of 2026 is sent no requests: it sees what is asked here, and answers by `io.datalayer/tasks/update`.
+    if (options.era !== "2026" || task.status !== "input_required") return got;
+    return { ...got, inputRequests: inputRequests(task) };
+  },
   listed: (page) => ({ result: legacyList(page, shownOf) }),
   result,
   cancelled: (task) => ({ result: legacyTask(task, shownOf(task)) }),

@@ -25,6 +25,8 @@ export const IDEMPOTENCY_META = "io.datalayer/idempotency-key";
  * asks for what there is so far, answered under the same key.
  */
 export const PARTIAL_OUTPUT_META = "io.datalayer/partial-output";
+/** `_meta` key of a claim check: what a host may tell its model at once (2025-11-25, tasks, "Model Immediate Response"). */
+export const IMMEDIATE_RESPONSE_META = "io.modelcontextprotocol/model-immediate-response";
 /** `_meta` key of a `tasks/get` answer: how far the work says it has come. */
 export const PROGRESS_META = "io.datalayer/progress";
 
@@ -89,6 +91,8 @@ export interface GetOptions {
   now: number;
   /** Show what the work has produced so far. */
   partialOutput?: boolean;
+  /** The generation of the request. Default: that of the dialect. */
+  era?: Era;
 }
 
 export interface Dialect {

@@ -1,6 +1,5 @@
 /** The extension `io.modelcontextprotocol/tasks` of protocol revision 2026-07-28 (SEP-2663). */
 import type { JsonObject, TaskRecord, TaskStatus } from "@claimcheck/core";
-import { outstandingQuestions } from "@claimcheck/core";
 import {
   type Answer,
   type Call,
@@ -16,6 +15,7 @@ import {
   TASK,
   TASKS_EXTENSION,
 } from "./dialect.js";
+import { inputRequests } from "./input-requests.js";
 import { isoInstant } from "./iso-instant.js";
 import { ttlFromCreation } from "./legacy-task.js";
 import {
@@ -119,10 +119,4 @@ export function inlinedOutcome(task: TaskRecord): Answer | null {
 /** The published client checks an inlined result against the schema of a `complete` one. */
 function inlined(result: JsonObject): JsonObject {
   return { ...withoutRelatedTask(result), resultType: "complete" };
-}
-
-/** What the task asks, by key. */
-export function inputRequests(task: TaskRecord): JsonObject {
-  const questions = outstandingQuestions(task).map(({ key, method, params }) => [key, { method, params }] as const);
-  return Object.fromEntries(questions);
 }

@@ -14,7 +14,7 @@ import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Binding, Shared } from "../binding.js";
 import type { Connection } from "../connection.js";
 import { type Answer, type Era, PARTIAL_OUTPUT_META } from "../dialects/dialect.js";
-import { inputRequests } from "../dialects/extension-2026-07-28.js";
+import { inputRequests } from "../dialects/input-requests.js";
 import { outcomeAnswer, partialOutputOf, partialResult, withMeta } from "../dialects/tool-result.js";
 import { waitAtMost } from "../inline-window.js";
 import type { Identity } from "../owner.js";
