@@ -21,10 +21,17 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Connection, TaskIntent } from "./connection.js";
-import { type Contract, chooseDialect } from "./dialects/choose.js";
-import { type Answer, DATALAYER_EXTENSION, type Fault, identityRequired, TASKS_EXTENSION } from "./dialects/dialect.js";
+import { type Contract, chooseDialect, type IsErrorAs } from "./dialects/choose.js";
+import {
+  type Answer,
+  DATALAYER_EXTENSION,
+  type Fault,
+  IMMEDIATE_RESPONSE_META,
+  identityRequired,
+  TASKS_EXTENSION,
+} from "./dialects/dialect.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
-import { outcomeAnswer } from "./dialects/tool-result.js";
+import { outcomeAnswer, withMeta } from "./dialects/tool-result.js";
 import { callDirectly, resumeCall } from "./direct-call.js";
 import { faultOf, INTERNAL_FAULT } from "./error-map.js";
 import { attendantOf, taskOfState } from "./fallback/attend.js";
@@ -61,6 +68,7 @@ export interface Shared {
   readonly runtime: TaskRuntime;
   readonly identity: IdentityRules;
   readonly contract: Contract;
+  readonly isErrorAs: IsErrorAs;
   readonly keepHeaders: readonly string[];
   readonly logger: Logger;
   readonly fastPath: boolean;
@@ -309,7 +317,9 @@ export class Binding {
       const done = await holdInline({ runtime, clock: this.shared.clock }, task, tool.inlineMs);
       if (done !== null) return done;
     }
-    return { result: intent.dialect.created(task, intent.era, runtime.now()) };
+    const created = intent.dialect.created(task, intent.era, runtime.now());
+    const said = intent.dialect.asksByRequest ? tool.immediateResponse(input) : undefined;
+    return { result: said === undefined ? created : withMeta(created, { [IMMEDIATE_RESPONSE_META]: said }) };
   }
 
   /** What the tool may read of the request later. */
@@ -342,7 +352,10 @@ export class Binding {
   }
 
   #spoken(declaration: Declaration): Spoken {
-    return { declaration, dialect: chooseDialect({ ...declaration, contract: this.shared.contract }) };
+    return {
+      declaration,
+      dialect: chooseDialect({ ...declaration, contract: this.shared.contract, isErrorAs: this.shared.isErrorAs }),
+    };
   }
 
   /** What the client hears of `error`. */

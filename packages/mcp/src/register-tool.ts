@@ -27,6 +27,11 @@ export interface ToolConfig<
    * makes.
    */
   execution?: { taskSupport?: TaskSupport; runner?: Runner };
+  /**
+   * What a host may hand to its model as the call's answer while the task runs, such as "Digging; the result will follow."
+   * Told with the claim check of 2025-era clients (2025-11-25, "Model Immediate Response"). Default: nothing.
+   */
+  immediateResponse?: string | ((args: ToolArguments<Input>) => string);
   /** What becomes of a task whose process died, and of one that threw what a later try may not. Default `"fail"`. */
   recovery?: ToolRecovery<ResumeHandlers<Input, Output>[Runner]>;
   /** How long a task of this tool may run, ms. Default: without limit. */

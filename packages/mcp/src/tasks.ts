@@ -22,7 +22,7 @@ import type {
   ToolCallback,
 } from "@modelcontextprotocol/server";
 import { Binding, type Shared } from "./binding.js";
-import type { Contract } from "./dialects/choose.js";
+import type { Contract, IsErrorAs } from "./dialects/choose.js";
 import { promotable } from "./fallback/handle.js";
 import { Subscriptions } from "./listen/subscriptions.js";
 import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
@@ -46,6 +46,11 @@ export interface TasksOptions {
   principalOf?: (authInfo: AuthInfo) => Principal;
   /** Default `"2025-11-25"`. */
   contract?: Contract;
+  /**
+   * What a task of 2025-11-25 is whose result says `isError`: `"failed"`, as the specification has it, or `"completed"`, for
+   * clients that never fetch a failed task's result. Default `"failed"`.
+   */
+  isErrorAs?: IsErrorAs;
   /** How long a finished task is kept when neither caller nor tool says, ms. Default 15 minutes. */
   defaultTtlMs?: number;
   /** The longest that a caller may ask for, ms. Default 24 hours. */
@@ -153,6 +158,7 @@ class BoundTasks implements Tasks {
     ownership,
     principalOf,
     contract,
+    isErrorAs,
     maskErrors,
     keepHeaders,
     fallbackTools,
@@ -173,6 +179,7 @@ class BoundTasks implements Tasks {
       runtime: this.runtime,
       identity: { ownership: ownership ?? "session", principalOf: principalOf ?? defaultPrincipalOf },
       contract: contract ?? "2025-11-25",
+      isErrorAs: isErrorAs ?? "failed",
       keepHeaders: keepHeaders ?? [],
       logger: runtimeOptions.logger ?? stderrLogger,
       fallbackTools: fallbackTools ?? false,
@@ -259,6 +266,7 @@ class BoundTasks implements Tasks {
 function shownConfig(config: AnyToolConfig): ShownConfig {
   const {
     execution,
+    immediateResponse,
     recovery,
     maxRunMs,
     ttl,

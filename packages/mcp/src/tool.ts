@@ -1,6 +1,7 @@
 /** One tool of ours: declared once, run the same way by a direct call, by a task, and by whoever takes a task over. */
 import {
   assertRecovery,
+  describeError,
   directContext,
   type HandlerOutcome,
   type JsonObject,
@@ -64,6 +65,19 @@ export class Tool {
   /** How long a 2026-era caller's answer is held for work that may be done by then. */
   get inlineMs(): number {
     return this.#config.inlineMs ?? 0;
+  }
+
+  /** What a model may be told of the call at once; `undefined` when there is nothing to say. */
+  immediateResponse(input: unknown): string | undefined {
+    const { immediateResponse: said } = this.#config;
+    if (typeof said !== "function") return said;
+    try {
+      return (said as (args: unknown) => string)(input);
+    } catch (error) {
+      // No reason not to do the work.
+      this.#rules.logger.error({ toolName: this.name, error: describeError(error) }, "immediateResponse threw");
+      return undefined;
+    }
   }
 
   /** After how long a direct call goes on as a task, where it may. */

@@ -4,23 +4,33 @@ import { type Answer, type Dialect, decideByRequest, PARTIAL_OUTPUT_META } from 
 import { cancelledEmpty, legacyGot, legacyList, legacyTask, type Shown } from "./legacy-task.js";
 import { errorText, partialOutputOf, partialResult, thrownResult, withMeta, withRelatedTask } from "./tool-result.js";
 
-export const core20251125: Dialect = {
-  name: "2025-11-25",
-  asksByRequest: true,
-  decide: decideByRequest,
-  created: (task) => ({ task: legacyTask(task, shownOf(task)) }),
-  got: (task, options) => legacyGot(task, shownOf(task), options),
-  listed: (page) => ({ result: legacyList(page, shownOf) }),
-  result,
-  cancelled: (task, cancelled) => {
-    const shown = shownOf(task);
-    if (cancelled) return { result: legacyTask(task, shown) };
-    return {
-      fault: { code: "already_terminal", message: `The task is already ${shown.status} and cannot be cancelled.` },
-    };
-  },
-  statusNotification: (task) => ({ method: "notifications/tasks/status", params: legacyTask(task, shownOf(task)) }),
-};
+export const core20251125: Dialect = dialect(shownOf);
+
+/** The same for clients that never fetch a failed task's result: one that says `isError` is of a completed task. */
+export const core20251125WithoutErrorStatus: Dialect = dialect((task) => ({
+  status: task.status,
+  statusMessage: messageOf(task),
+}));
+
+function dialect(shownOf: (task: TaskRecord | TaskSummary) => Shown): Dialect {
+  return {
+    name: "2025-11-25",
+    asksByRequest: true,
+    decide: decideByRequest,
+    created: (task) => ({ task: legacyTask(task, shownOf(task)) }),
+    got: (task, options) => legacyGot(task, shownOf(task), options),
+    listed: (page) => ({ result: legacyList(page, shownOf) }),
+    result,
+    cancelled: (task, cancelled) => {
+      const shown = shownOf(task);
+      if (cancelled) return { result: legacyTask(task, shown) };
+      return {
+        fault: { code: "already_terminal", message: `The task is already ${shown.status} and cannot be cancelled.` },
+      };
+    },
+    statusNotification: (task) => ({ method: "notifications/tasks/status", params: legacyTask(task, shownOf(task)) }),
+  };
+}
 
 /** An `isError` result is a failed task here, and clients do not fetch a failed task's result: what went wrong must be in the message. */
 function shownOf(task: TaskRecord | TaskSummary): Shown {

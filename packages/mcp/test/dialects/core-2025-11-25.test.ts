@@ -1,6 +1,6 @@
 import { summarize } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
-import { core20251125 } from "../../src/dialects/core-2025-11-25.js";
+import { core20251125, core20251125WithoutErrorStatus } from "../../src/dialects/core-2025-11-25.js";
 import {
   CREATED_AT,
   cancelled,
@@ -160,4 +160,21 @@ describe("notifications/tasks/status", () => {
       expect(core20251125.statusNotification(task, now)).toEqual({ method: "notifications/tasks/status", params });
     },
   );
+});
+
+describe("for clients that never fetch a failed task's result", () => {
+  it("a result that says isError is of a completed task, with its text as the message, and is served as ever", () => {
+    const task = toolError(ERROR_RESULT);
+    const shown = { status: "completed", statusMessage: "NameError: x\nat cell 3" };
+    expect(core20251125WithoutErrorStatus.got(task, { now })).toMatchObject(shown);
+    expect(core20251125WithoutErrorStatus.statusNotification(task, now)?.params).toMatchObject(shown);
+    expect(core20251125WithoutErrorStatus.listed({ tasks: [summarize(task)] })).toMatchObject({
+      result: { tasks: [{ status: "completed" }] },
+    });
+    expect(core20251125WithoutErrorStatus.result(task)).toEqual(core20251125.result(task));
+  });
+
+  it("a tool that threw is a failed task all the same", () => {
+    expect(core20251125WithoutErrorStatus.got(failed(THREW), { now })).toMatchObject({ status: "failed" });
+  });
 });

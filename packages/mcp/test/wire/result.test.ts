@@ -353,3 +353,17 @@ interface Page {
   tasks: { taskId: string }[];
   nextCursor?: string;
 }
+
+it("for clients that never fetch a failed result, one that says isError can be of a completed task", async () => {
+  const rock = { content: [{ type: "text", text: "rock" }], isError: true };
+  const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => rock), {
+    isErrorAs: "completed",
+  });
+  const client = await connect();
+  const { taskId } = await client.callTask("dig");
+  expect((await client.request("tasks/result", { taskId })).result).toMatchObject(rock);
+  expect((await client.request("tasks/get", { taskId })).result).toMatchObject({
+    status: "completed",
+    statusMessage: "rock",
+  });
+});
