@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 /** The body of `request`; `null` when it is larger than `maxBytes`, as soon as that is known. Rejects when the client goes away. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   if (Number(request.headers["content-length"]) > maxBytes) return null;
+  if (request.destroyed) throw goneAway();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let received = 0;
@@ -16,13 +17,17 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
       else settle(() => resolve(null));
     };
     const whole = (): void => settle(() => resolve(Buffer.concat(chunks)));
-    const cutOff = (): void => settle(() => reject(new Error("The client went away while it sent its request.")));
+    const cutOff = (): void => settle(() => reject(goneAway()));
     const settle = (done: () => void): void => {
       request.off("data", take).off("end", whole).off("close", cutOff);
       done();
     };
     request.on("data", take).on("end", whole).on("close", cutOff);
   });
+}
+
+function goneAway(): Error {
+  return new Error("The client went away while it sent its request.");
 }
 
 /** Long enough for a client that sends what it had begun, and then reads. */
