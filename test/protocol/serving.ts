@@ -39,7 +39,7 @@ export async function serve(transport: TransportName, dialect: DialectName, auth
   const wireTo = async (as: string | null, protocolVersion: string): Promise<Wire> => {
     if (http !== undefined) return new HttpWire(http.url, headersOf(dialect, as, protocolVersion));
     if (transport === "stdio") return stdioWire(contract);
-    return memoryWire(served.newServer, as === null || !asksWho ? undefined : await verifyToken(as));
+    return memoryWire(served, as === null || !asksWho ? undefined : await verifyToken(as));
   };
   const clients: Client[] = [];
   const connect = async ({ as = "ada", protocolVersion = "2025-11-25" }: ConnectOptions = {}): Promise<Client> => {

@@ -3,9 +3,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { serveStdio } from "@claimcheck/mcp";
 import { type AuthInfo, InMemoryTransport, type JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { messagesOf } from "../../packages/mcp/test/http/http-client.js";
+import type { Served } from "./tools.js";
 
 export interface Message {
   jsonrpc?: "2.0";
@@ -34,9 +35,9 @@ export interface Wire {
  * A connection in this process, whose messages carry what a token proved, if any did. The SDK's entry for either
  * generation hands on nothing of that, so it serves whoever has proved nothing.
  */
-export async function memoryWire(newServer: () => McpServer, authInfo: AuthInfo | undefined): Promise<Wire> {
+export async function memoryWire({ tasks, newServer }: Served, authInfo: AuthInfo | undefined): Promise<Wire> {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const server = authInfo === undefined ? serveStdio(newServer, { transport: serverSide }) : newServer();
+  const server = authInfo === undefined ? await serveStdio(tasks, newServer, { transport: serverSide }) : newServer();
   if (server instanceof McpServer) await server.connect(serverSide);
   const wire: Wire = {
     onmessage: () => {},

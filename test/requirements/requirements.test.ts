@@ -40,6 +40,8 @@ const SUITE = [
   "result-type-complete-on-tasks-cancel",
   "routing-headers-accepted-on-tasks-get",
   "server-rejects-mismatched-mcp-name-on-tasks-get",
+  "subscribe-missing-capability-non-declaring",
+  "no-progress-or-message-on-task-stream",
   "tasks-get-invalid-task-id-32602",
   "tasks-update-cancel-invalid-task-id-32602",
   "tasks-methods-non-declaring",

@@ -332,6 +332,24 @@ export const REQUIREMENTS = {
     "Each request about a task is checked against whose it is.",
     { except: { stdio: NO_AUTH } },
   ),
+  "extension/listen-undeclared": extension(
+    "task-status-notifications",
+    "Listening for tasks without the extension is refused with -32021 and the extension's name.",
+    { suite: ["sep-2663-subscribe-missing-capability-non-declaring"] },
+  ),
+  "extension/listen-acknowledges": extension(
+    "task-status-notifications",
+    "The acknowledgement names the tasks that will be told of, and no others.",
+  ),
+  "extension/listen-tells-the-task": extension(
+    "task-status-notifications",
+    "Each notification carries the whole task, as tasks/get would have answered it at that moment.",
+  ),
+  "extension/listen-without-progress-or-messages": extension(
+    "task-status-notifications",
+    "Neither progress nor log messages of a task are sent, on that stream or on another.",
+    { suite: ["sep-2663-no-progress-or-message-on-task-stream"] },
+  ),
   "extension/matching-headers": extension(
     "streamable-http-routing-headers",
     "Mcp-Method and Mcp-Name that match the body change nothing.",

@@ -18,6 +18,30 @@ async function onlyKey(client: Client, taskId: string): Promise<string> {
   return key;
 }
 
+/** Listens for the tasks: the ids acknowledged, and what is told of the first once its status is the one asked for. */
+async function listen(client: Client, taskIds: string[]) {
+  const subscription = client.nextId;
+  void client.request("subscriptions/listen", { notifications: { taskIds } });
+  const isOurs = (params: Record<string, unknown>): boolean =>
+    (params._meta as Record<string, unknown> | undefined)?.["io.modelcontextprotocol/subscriptionId"] === subscription;
+  const { params } = await client.hear(
+    (heard) => heard.method === "notifications/subscriptions/acknowledged" && isOurs(heard.params),
+  );
+  return {
+    acknowledged: (params.notifications as { taskIds?: string[] }).taskIds ?? [],
+    told: async (status: string) => {
+      const isIt = (each: Record<string, unknown>): boolean => isOurs(each) && each.status === status;
+      const heard = await client.hear(({ method, params }) => method === "notifications/tasks" && isIt(params));
+      return withoutMeta(heard.params);
+    },
+  };
+}
+
+/** A notification is no result. */
+function withoutResultType({ resultType, _meta, ...task }: WireTask): Record<string, unknown> {
+  return task;
+}
+
 /** What the server says of itself in every result is no part of an acknowledgement. */
 function withoutMeta({ _meta, ...rest }: Record<string, unknown>): Record<string, unknown> {
   return rest;
@@ -274,6 +298,39 @@ export const EXTENSION_CHECKS: ChecksOf<"extension"> = {
     expect(await onlyKey(client, taskId)).toBe(key);
     await client.request("tasks/cancel", { taskId });
   },
+  "extension/listen-undeclared": async ({ client }) => {
+    const { taskId } = await held(client);
+    for (const taskIds of [[taskId], [UNKNOWN], []]) {
+      const listened = await client.request(
+        "subscriptions/listen",
+        { notifications: { taskIds } },
+        { capabilities: {} },
+      );
+      expect(listened.error).toMatchObject({ code: -32021, data: REQUIRED });
+    }
+  },
+  "extension/listen-acknowledges": async ({ client, serving }) => {
+    const { taskId } = await held(client);
+    expect((await listen(client, [UNKNOWN, taskId])).acknowledged).toEqual([taskId]);
+    const bob = await serving.connect({ as: "bob" });
+    if (bob !== client) expect((await listen(bob, [taskId])).acknowledged).not.toContain(taskId);
+  },
+  "extension/listen-tells-the-task": async ({ client }) => {
+    const task = await held(client);
+    const { told } = await listen(client, [task.taskId]);
+    expect(await told("working")).toEqual(withoutResultType(await client.get(task.taskId)));
+    await task.letGo();
+    expect(await told("completed")).toEqual(withoutResultType(await client.get(task.taskId)));
+  },
+  "extension/listen-without-progress-or-messages": async ({ client }) => {
+    const task = await held(client, {}, { _meta: { progressToken: `listening ${client.nextId}` } });
+    const before = client.heard.length;
+    const { told } = await listen(client, [task.taskId]);
+    await task.letGo();
+    await told("completed");
+    const methods = new Set(client.heard.slice(before).map(({ method }) => method));
+    expect([...methods].sort()).toEqual(["notifications/subscriptions/acknowledged", "notifications/tasks"]);
+  },
   "extension/matching-headers": async ({ client }) => {
     const { taskId } = await client.create("asks", { questions: ["Who?"] });
     await client.questions(taskId, 1);
@@ -286,6 +343,7 @@ export const EXTENSION_CHECKS: ChecksOf<"extension"> = {
     const { taskId } = await held(client);
     for (const method of METHODS) {
       for (const headers of [
+        { "mcp-name": "" },
         { "mcp-name": UNKNOWN },
         { "mcp-name": taskId.toUpperCase() },
         { "mcp-method": "tools/call" },
