@@ -1,7 +1,7 @@
 /** Requests of 2026-07-28 that are answered without the SDK's dispatch are answered as the SDK's dispatch does. */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { envelopeOf, type Reply } from "../../src/testing/index.js";
+import { envelopeOf, FakeClock, type Reply } from "../../src/testing/index.js";
 import { type ModernClient, modernScene, OFFICIAL } from "./modern-client.js";
 
 const NEVER = "tsk_aaaaaaaaaaaaaaaaaaaaaa";
@@ -74,7 +74,8 @@ async function client(fastPath: boolean): Promise<{ client: ModernClient; tasks:
       });
       tasks.registerTool(server, "dug", { execution }, () => "dug");
     },
-    { fastPath },
+    // Two scenes that are compared must not differ in when what happened.
+    { fastPath, clock: new FakeClock() },
   );
   const client = connect();
   const done = await client.create("dug");
