@@ -58,9 +58,37 @@ const WHAT_IT_LACKS: readonly Row[] = [
   ["pagination", "wire/result", "tasks/list shows the tasks newest first, page by page"],
   ["task messages on SSE", "http/sessions", "sees its tasks' status and progress on its stream"],
   ["questions on SSE", "http/questions", "the stream of tasks/result carries the question"],
+  [
+    "the thread",
+    "runners/worker.live",
+    "is the same as on this event loop, directly and as a task, whatever it returns or throws",
+  ],
+  ["the subprocess", "runners/subprocess.live", "answers its stdout as text, the same directly and as a task"],
 ];
 
 const ITS_TRAPS: readonly Row[] = [
+  [
+    "an unknown runner found when it runs",
+    "runners/runners",
+    "a wrong combination is refused, with the reason, and registers nothing",
+  ],
+  [
+    "a thread that runs on once its task is cancelled",
+    "runners/worker.live",
+    "ends the thread of one that does not, after its grace",
+  ],
+  [
+    "a child process that nothing kills",
+    "runners/subprocess.live",
+    "cancelling ends the whole tree, the deaf grandchild included",
+  ],
+  ["output lost with the exit code", "runners/subprocess.live", "is an error result with exit code, stderr and output"],
+  ["output lost over its limit", "runners/subprocess.live", "keeps the limit with head and tail"],
+  [
+    "a time-out that each line renews",
+    "runners/subprocess.live",
+    "is stopped when its time is over, with what it had printed",
+  ],
   ["task: {} runs synchronously", "wire/creation", "a task is created only when the request carries task metadata"],
   [
     "runner settings shown to clients",

@@ -26,7 +26,7 @@ export interface RunOptions {
 
 /** A handler that runs, or has run. */
 export interface ToolRun<Returned> {
-  /** What the handler returns or throws, before it becomes a result. */
+  /** What the handler returns or throws, before it becomes a result; of a tool that is tried again, its first try. */
   readonly returned: Promise<Awaited<Returned>>;
   readonly clock: FakeClock;
   /** Everything that it said of its progress, in order. */

@@ -2,7 +2,7 @@
 import { recordOutput } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { QuestionRefusedError, QuestionWithdrawnError, type ToolContext } from "../../src/index.js";
+import { QuestionRefusedError, QuestionWithdrawnError, RetryableError, type ToolContext } from "../../src/index.js";
 import { FakeClock, runTask, settle } from "../../src/testing/index.js";
 
 const deaf = () => new Promise<never>(() => {});
@@ -122,6 +122,21 @@ it("a limit on the run is kept by the clock, which may be the test's own", async
   const run = await runTask(deaf, {}, { config: { maxRunMs: 1000, cancelGraceMs: 10 }, clock });
   await clock.advance(1020);
   expect(await run.ended).toMatchObject({ status: "failed", outcome: { reason: "run_time_exceeded" } });
+});
+
+it("a tool that is tried again is, after a pause by the clock", async () => {
+  let tries = 0;
+  const flaky = () => {
+    tries += 1;
+    if (tries === 1) throw new RetryableError("busy", { retryAfterMs: 60_000 });
+    return "done";
+  };
+  const run = await runTask(flaky, {}, { config: { recovery: "retry" } });
+  await expect(run.returned).rejects.toThrow("busy");
+  await run.clock.advance(59_000);
+  expect([run.record.status, tries]).toEqual(["working", 1]);
+  await run.clock.advance(1000);
+  expect((await run.ended).status).toBe("completed");
 });
 
 describe("questions", () => {
