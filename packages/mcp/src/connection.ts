@@ -26,6 +26,9 @@ export interface TaskIntent {
   answers?: JsonObject;
 }
 
+/** How many notifications wait for a client that does not read its pipe; what comes beyond is not told. */
+const MAX_UNSENT = 1000;
+
 export class Connection {
   /** Stands in for a session id where the transport has no sessions. */
   readonly id: string = randomUUID();
@@ -47,6 +50,8 @@ export class Connection {
   /** What the SDK has the server call itself in the results of a 2026-era connection, once it has sent one. */
   #serverInfo: JsonValue | undefined;
   #closed = false;
+  /** Notifications that the transport has not written yet. */
+  #unsent = 0;
   /** What a sender without authentication is here; worked out once. */
   identity: Identity | null | undefined;
 
@@ -177,12 +182,17 @@ export class Connection {
 
   /**
    * Sends a notification about the task: on the stream of a request that waits for it, else on the session's own.
-   * Losing one costs latency and nothing else, so nobody hears of a stream that is gone.
+   * Losing one costs latency and nothing else, so nobody hears of a stream that is gone, and nothing piles up for a
+   * client that does not read.
    */
   notify(taskId: string, method: string, params: JsonObject): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#unsent >= MAX_UNSENT) return;
     const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
-    this.#send(message, this.#newestWait(taskId)).catch(ignore);
+    this.#unsent += 1;
+    const sent = (): void => {
+      this.#unsent -= 1;
+    };
+    this.#send(message, this.#newestWait(taskId)).then(sent, sent);
   }
 
   /** Sends a request of ours on the stream of one of the client's. Whether it arrives shows in whether it is answered. */

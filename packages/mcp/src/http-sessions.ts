@@ -8,6 +8,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 
+import { watched } from "./response-stream.js";
+
 export interface SessionsOptions {
   factory: McpServerFactory;
   maxSessions: number;
@@ -129,7 +131,7 @@ export class HttpSessions {
         ...(authInfo !== undefined && { authInfo }),
         ...(body !== undefined && { parsedBody: body }),
       });
-      return whenDone(response, release);
+      return watched(response, { done: release, stalled: this.#options.onerror });
     } catch (error) {
       release();
       throw error;
@@ -230,32 +232,4 @@ function cancelWithCaller(transport: WebStandardStreamableHTTPServerTransport, r
 function requestId(message: unknown): RequestId | undefined {
   if (typeof message !== "object" || message === null || !("method" in message) || !("id" in message)) return undefined;
   return message.id as RequestId;
-}
-
-/** `response`, and `done` called once its body has ended or nobody reads it any more. */
-function whenDone(response: Response, done: () => void): Response {
-  if (response.body === null) {
-    done();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done: ended, value } = await reader.read();
-        if (!ended) return controller.enqueue(value);
-        done();
-        controller.close();
-      } catch (error) {
-        done();
-        controller.error(error);
-      }
-    },
-    cancel: (reason) => {
-      done();
-      return reader.cancel(reason);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers });
 }

@@ -28,6 +28,7 @@ import { errorResponse, HttpSessions } from "./http-sessions.js";
 import { HttpListening } from "./listen/http.js";
 import { listenRequestOf } from "./listen/request.js";
 import { principalKey } from "./owner.js";
+import { watched } from "./response-stream.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
 
@@ -236,6 +237,7 @@ class Endpoint {
   readonly #alone: McpHttpHandler;
   readonly #sessions: HttpSessions | null;
   readonly #listening: HttpListening;
+  readonly #onerror: (error: Error) => void;
   readonly #gate: BearerGate | null;
   readonly #tasks: Tasks;
   readonly #clock: Clock;
@@ -247,6 +249,7 @@ class Endpoint {
     const callerKey = (authInfo: AuthInfo | undefined): string =>
       authInfo === undefined ? "" : principalKey(tasks.principalOf(authInfo));
     const onerror = options.onerror ?? (() => {});
+    this.#onerror = onerror;
     const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
     this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
     const { maxSessions = 1000, sessionIdleMs = 30 * 60_000, clock = systemClock } = options;
@@ -280,7 +283,8 @@ class Endpoint {
       if (isInitializeRequest(body)) return this.#sessions.open({ request, authInfo, body });
     }
     const asked = listenRequestOf(body);
-    if (asked === undefined) return this.#serveAlone(request, authInfo, body);
+    if (asked === undefined)
+      return watched(await this.#serveAlone(request, authInfo, body), { stalled: this.#onerror });
     return this.#listening.serve(asked, authInfo, request.signal, () =>
       this.#serveAlone(request, authInfo, asked.rest),
     );
