@@ -1,8 +1,9 @@
 /**
  * How long after a change of one of 1,000 subscribed tasks its subscriber has it, over HTTP on loopback: every task
- * changes ten times a pass, a thousand at once. Every change must arrive once and in order, and the heap must not grow
+ * changes ten times a pass, each twice a second. Every change must arrive once and in order, and the heap must not grow
  * from pass to pass. The value is the 99th percentile of all passes as a part of 50 ms, which it must stay below.
  */
+import { setTimeout } from "node:timers/promises";
 import { InProcessRunner } from "@claimcheck/core";
 import { createTasks, serveHttp, type Tasks, type ToolContext } from "@claimcheck/mcp";
 import { McpServer } from "@modelcontextprotocol/server";
@@ -10,7 +11,11 @@ import { median } from "./peers/medians.js";
 
 const TASKS = 1000;
 const CHANGES = 10;
-const PASSES = 6;
+const PASSES = 4;
+/** In which every task changes once. */
+const ROUND_MS = 500;
+/** How many change in one turn. */
+const AT_ONCE = 10;
 const BOUND_MS = 50;
 /** What the engine's own noise may come to. */
 const HEAP_NOISE_BYTES = 3_000_000;
@@ -115,11 +120,15 @@ async function change(count: number): Promise<void> {
     allHeard = resolve;
   });
   madeAt = new Map();
-  const made = taskIds.map((taskId) => {
+  const beganAt = performance.now();
+  const made: unknown[] = [];
+  for (const [index, taskId] of taskIds.entries()) {
+    const dueMs = beganAt + (index / TASKS) * ROUND_MS - performance.now();
+    if (index % AT_ONCE === 0) await setTimeout(Math.max(0, dueMs));
     madeAt.set(taskId, performance.now());
-    if (count === CHANGES * PASSES) return endings.get(taskId)?.("done");
-    return contexts.get(taskId)?.task?.setWorking(`change ${count}`);
-  });
+    if (count === CHANGES * PASSES) endings.get(taskId)?.("done");
+    else made.push(contexts.get(taskId)?.task?.setWorking(`change ${count}`));
+  }
   await Promise.all([done, ...made]);
 }
 

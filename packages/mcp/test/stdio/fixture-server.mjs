@@ -33,6 +33,12 @@ function factory() {
   const worker = { execution: { runner: "worker" } };
   const module = new URL("../programs/worker-tools.mjs", import.meta.url);
   tasks.registerTool(server, "chatty_worker", worker, { module, export: "print" });
+  tasks.registerTool(server, "chatters", optional, async (_args, ctx) => {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    for (let n = 0; n < 5000; n += 1) await ctx.task?.setWorking(`${n} ${"x".repeat(900)}`);
+    console.error("all said");
+    return "said";
+  });
   tasks.registerTool(server, "big", optional, () => "x".repeat(10_000_000));
   return server;
 }

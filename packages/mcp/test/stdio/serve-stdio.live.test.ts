@@ -118,6 +118,69 @@ it("in our contract a result that is not there yet is refused", async () => {
   });
 });
 
+/** The `_meta` of a 2026-era request that declares the extension. */
+const modern = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "piped", version: "0" },
+  "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+};
+
+it("a subscription is acknowledged, tells every change, and ends when its task has", async () => {
+  const server = new PipedServer();
+  const call = await server.request("tools/call", { name: "dig", arguments: {}, _meta: modern });
+  const taskId = call.result?.taskId;
+  const { id, result } = await server.request("subscriptions/listen", {
+    notifications: { taskIds: [taskId] },
+    _meta: modern,
+  });
+  const told = server.messages.filter(({ params }) => {
+    const meta = params?._meta as Record<string, unknown> | undefined;
+    return meta?.["io.modelcontextprotocol/subscriptionId"] === id;
+  });
+  expect(told[0]).toMatchObject({
+    method: "notifications/subscriptions/acknowledged",
+    params: { notifications: { taskIds: [taskId] } },
+  });
+  const rest = told.slice(1);
+  expect(new Set(rest.map(({ method }) => method))).toEqual(new Set(["notifications/tasks"]));
+  expect(rest.at(-1)?.params).toMatchObject({ taskId, status: "completed", result: { content: [{ text: "dug" }] } });
+  const serverInfo = { name: "fixture", version: "0" };
+  expect(result).toMatchObject({ resultType: "complete", _meta: { "io.modelcontextprotocol/serverInfo": serverInfo } });
+});
+
+it("a subscription that is cancelled says nothing more; another one to the same task goes on", async () => {
+  const server = new PipedServer();
+  const call = await server.request("tools/call", { name: "endless", arguments: {}, _meta: modern });
+  const taskIds = [call.result?.taskId];
+  const listen = () => server.request("subscriptions/listen", { notifications: { taskIds }, _meta: modern });
+  void listen();
+  const staying = listen();
+  await expect.poll(() => server.messages.filter(({ method }) => method === "notifications/tasks").length).toBe(2);
+  server.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } })}\n`);
+  await server.request("tasks/cancel", { taskId: taskIds[0], _meta: modern });
+  expect((await staying).result).toMatchObject({ resultType: "complete" });
+  const ofCancelled = server.messages.filter(({ id, params }) => {
+    const meta = params?._meta as Record<string, unknown> | undefined;
+    return id === 2 || meta?.["io.modelcontextprotocol/subscriptionId"] === 2;
+  });
+  expect(ofCancelled).toHaveLength(2);
+});
+
+it("a client that reads nothing makes the server keep a bounded amount for its subscription", async () => {
+  const server = new PipedServer();
+  const call = await server.request("tools/call", { name: "chatters", arguments: {}, _meta: modern });
+  const taskIds = [call.result?.taskId];
+  server.process.stdout.pause();
+  const ended = server.request("subscriptions/listen", { notifications: { taskIds }, _meta: modern });
+  // Its last word on stderr: everything has been said.
+  await expect.poll(() => server.stderr, { timeout: 20_000 }).toContain("all said");
+  server.process.stdout.resume();
+  expect((await ended).result).toMatchObject({ resultType: "complete" });
+  const told = server.messages.filter(({ method }) => method === "notifications/tasks");
+  expect(told.length).toBeLessThan(3000);
+  expect(told.at(-1)?.params).toMatchObject({ status: "completed" });
+}, 30_000);
+
 it("stdout carries whole protocol lines only; what tools and libraries print goes to stderr", async () => {
   const server = await connected();
   const calls = Array.from({ length: 20 }, (_, i) =>
