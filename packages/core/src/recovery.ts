@@ -15,6 +15,9 @@ import type { TaskEvent } from "./transitions.js";
 
 const PAGE = 100;
 
+/** At the most, while the leases of a lost process pass one after the other. */
+const LOOKS_PER_LEASE = 60;
+
 export interface RecoveryOptions {
   store: TaskStore;
   clock: Clock;
@@ -82,9 +85,15 @@ export class Recovery {
     this.#pauses.set(taskId, pause);
   }
 
-  /** Looks at every unfinished task once. What it costs grows with what runs, not with what is retained. */
-  async look(): Promise<void> {
-    if (this.#hasSlept()) return;
+  /**
+   * Looks at every unfinished task once. What it costs grows with what runs, not with what is retained.
+   *
+   * @returns in how many milliseconds the first lease passes that is held elsewhere, a pause in between kept;
+   *   `undefined` when there is none. One that its holder renews does not pass before the next round
+   */
+  async look(): Promise<number | undefined> {
+    if (this.#hasSlept()) return undefined;
+    let firstPassesAt = Number.POSITIVE_INFINITY;
     let cursor: string | undefined;
     do {
       const query = { limit: PAGE, unfinished: true };
@@ -92,9 +101,13 @@ export class Recovery {
       for (const task of page.tasks) {
         if (isPausing(task, this.#options.now())) this.awaitTry(task);
         else if (this.#isLost(task)) await this.#recover(task.taskId);
+        else if (task.attempt.state === "leased" && !this.#options.isMine(task.taskId))
+          firstPassesAt = Math.min(firstPassesAt, task.attempt.leaseUntilAt);
       }
       cursor = page.nextCursor;
     } while (cursor !== undefined);
+    if (firstPassesAt === Number.POSITIVE_INFINITY) return undefined;
+    return Math.max(firstPassesAt - this.#options.now(), this.#options.leaseMs / LOOKS_PER_LEASE);
   }
 
   /**

@@ -5,7 +5,8 @@ export interface RepeaterOptions {
   clock: Clock;
   /** How long from the end of one round to the start of the next. */
   intervalMs: number;
-  work: () => Promise<void>;
+  /** May answer in how many milliseconds it is to be done again, where that is sooner than the interval. */
+  work: (() => Promise<void>) | (() => Promise<number | undefined>);
   /** Told when a round fails; the next one comes all the same. */
   onError: (error: unknown) => void;
 }
@@ -26,7 +27,7 @@ export class Repeater {
     this.#stopped = false;
     if (this.#isWorking) return;
     if (atOnce) void this.#once();
-    else this.#schedule();
+    else this.#schedule(this.#options.intervalMs);
   }
 
   /** No round begins any more. */
@@ -36,20 +37,22 @@ export class Repeater {
     this.#timer = undefined;
   }
 
-  #schedule(): void {
-    const { clock, intervalMs } = this.#options;
-    this.#timer = clock.setTimer(() => void this.#once(), intervalMs);
+  #schedule(delayMs: number): void {
+    this.#timer = this.#options.clock.setTimer(() => void this.#once(), delayMs);
   }
 
   async #once(): Promise<void> {
+    const { intervalMs } = this.#options;
     this.#isWorking = true;
+    let delayMs = intervalMs;
     try {
-      await this.#options.work();
+      const soonerMs = await this.#options.work();
+      if (typeof soonerMs === "number") delayMs = Math.min(soonerMs, intervalMs);
     } catch (error) {
       this.#options.onError(error);
     } finally {
       this.#isWorking = false;
-      if (!this.#stopped) this.#schedule();
+      if (!this.#stopped) this.#schedule(delayMs);
     }
   }
 }

@@ -60,6 +60,20 @@ async function lose(
 }
 
 describe("a task whose process is lost", () => {
+  it("is recovered as soon as its lease has passed, whenever others happened to look", async () => {
+    const { clock, backend } = cluster();
+    const alive = await node(backend, clock, endless);
+    await clock.advance(LEASE_MS * 0.3);
+    const dead = await node(backend, clock, endless);
+    const { taskId } = await dead.start({});
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS - 1);
+    expect(await alive.get(taskId)).toMatchObject({ status: "working" });
+    await clock.advance(LEASE_MS / 60);
+    expect(await alive.get(taskId)).toMatchObject({ status: "failed" });
+  });
+
   it("fails by default: with the reason, its output kept, its questions withdrawn, and it is not run again", async () => {
     const again = new HeldHandler();
     const { alive, taskId } = await lose(
