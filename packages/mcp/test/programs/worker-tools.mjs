@@ -20,6 +20,12 @@ export function spin({ ms = 60_000 }, ctx) {
   return "spun";
 }
 
+export function recordThenSpin(_args, ctx) {
+  ctx.task?.recordOutput(["half"]);
+  ctx.sendProgress(1, { message: "half" });
+  for (;;);
+}
+
 export function spinUntilCancelled(_args, ctx) {
   ctx.sendProgress(1, { message: "ready" });
   while (!ctx.cancelToken.isCancelled());
