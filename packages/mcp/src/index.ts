@@ -21,6 +21,7 @@ export { QuestionRefusedError } from "./questions/asker.js";
 export type { FormQuestion, JsonSchema, Patience, UrlQuestion } from "./questions/question.js";
 export type { Elicited, ElicitedContent, ToolContext } from "./questions/tool-context.js";
 export type {
+  CommandFor,
   CommandHandler,
   ResumeHandler,
   ResumeHandlers,

@@ -4,7 +4,7 @@ import type { CallToolResult, Icon, StandardSchemaWithJSON, ToolAnnotations } fr
 import type { TaskSupport } from "./dialects/dialect.js";
 import type { AskFirst } from "./questions/ask-first.js";
 import type { ToolContext } from "./questions/tool-context.js";
-import type { Command } from "./runners/command.js";
+import type { Command, CommandEnd } from "./runners/command.js";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,
@@ -117,10 +117,15 @@ export interface WorkerModule {
 }
 
 /** The handler of a `"subprocess"` tool: says what to run. It has the context of any handler, to ask somebody first for example. */
-export type CommandHandler<Input extends StandardSchemaWithJSON | undefined = undefined> = (
-  args: ToolArguments<Input>,
-  ctx: ToolContext,
-) => Command | Promise<Command>;
+export type CommandHandler<
+  Input extends StandardSchemaWithJSON | undefined = undefined,
+  Output extends StandardSchemaWithJSON | undefined = undefined,
+> = (args: ToolArguments<Input>, ctx: ToolContext) => Awaitable<CommandFor<Output>>;
+
+/** What a command prints is text; with an output schema it must say how it is made what that takes. */
+export type CommandFor<Output extends StandardSchemaWithJSON | undefined> = Output extends StandardSchemaWithJSON
+  ? Command & { result: (end: CommandEnd) => ToolReturn<Output> }
+  : Command;
 
 /** Where a tool's work is done → what its handler must be. */
 export interface RunnerHandlers<
@@ -129,7 +134,7 @@ export interface RunnerHandlers<
 > {
   async: ToolHandler<Input, Output>;
   worker: WorkerModule;
-  subprocess: CommandHandler<Input>;
+  subprocess: CommandHandler<Input, Output>;
 }
 
 /** Where a tool's work is done → what goes on with it in another process ({@link ToolConfig.recovery}). */
@@ -140,7 +145,7 @@ export interface ResumeHandlers<
   async: ResumeHandler<Input, Output>;
   /** Called with the last checkpoint as its third argument. */
   worker: WorkerModule;
-  subprocess: (...call: Parameters<ResumeHandler<Input>>) => Command | Promise<Command>;
+  subprocess: (...call: Parameters<ResumeHandler<Input>>) => Awaitable<CommandFor<Output>>;
 }
 
 export type RunnerName = keyof RunnerHandlers;

@@ -219,6 +219,20 @@ tasks.registerTool(
   { module, export: "dig" },
 );
 
+const counted = { outputSchema: z.object({ lines: z.number() }), execution: { runner: "subprocess" } } as const;
+
+tasks.registerTool(server, "command with an output schema", counted, () => ({
+  argv: ["ls"],
+  result: ({ stdout }) => ({ lines: stdout.split("\n").length }),
+}));
+
+// @ts-expect-error nothing makes of the text what the output schema takes
+tasks.registerTool(server, "wrong", counted, () => ({ argv: ["ls"] }));
+tasks.registerTool(server, "wrong", counted, () => ({
+  argv: ["ls"],
+  // @ts-expect-error lines is a number
+  result: ({ stdout }) => ({ lines: stdout }),
+}));
 // @ts-expect-error a thread cannot be handed a function
 tasks.registerTool(server, "wrong", { execution: { runner: "worker" } }, () => "dug");
 // @ts-expect-error a module needs the runner that takes it

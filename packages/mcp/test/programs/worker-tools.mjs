@@ -20,6 +20,8 @@ export function spin({ ms = 60_000 }, ctx) {
   return "spun";
 }
 
+export const spinBriefly = (_args, ctx) => spin({ ms: 1 }, ctx);
+
 export function recordThenSpin(_args, ctx) {
   ctx.task?.recordOutput(["half"]);
   ctx.sendProgress(1, { message: "half" });

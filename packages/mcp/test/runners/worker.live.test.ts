@@ -1,9 +1,12 @@
 /** The runner "worker", in real threads: the same handler gives the same as on this event loop, and can be ended. */
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@claimcheck/core";
+import { FakeClock } from "@claimcheck/core/testing";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -342,6 +345,23 @@ describe("the threads", () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => client.call("wait", { arguments: { ms: 20 } })));
     const used = all.map(({ result }) => (result as { content: { text: string }[] }).content[0]?.text);
     expect(new Set(used).size).toBe(2);
+  });
+
+  it("without work are given up after their time, and the next call has another", async () => {
+    const clock = new FakeClock();
+    const { client } = await clientOf("wait", {}, { clock, workerThreads: { idleMs: 1000 } });
+    const threadOf = async () => (await client.call("wait", { arguments: { ms: 0 } })).result?.content;
+    const first = await threadOf();
+    await clock.advance(999);
+    expect(await threadOf()).toEqual(first);
+    await clock.advance(1000);
+    expect(await threadOf()).not.toEqual(first);
+  });
+
+  it("without work keep no process alive", () => {
+    const program = fileURLToPath(new URL("../programs/leaves-a-thread-idle.mjs", import.meta.url));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", timeout: 50_000 });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "spun\n", stderr: "" });
   });
 
   it("are taken in turn between owners", async () => {
