@@ -120,6 +120,8 @@ export class TaskClient {
   readonly #answer: ConnectOptions["answer"];
   /** Questions that `question` has handed out, by the id of their request, or task and key. */
   readonly #seen = new Set<string>();
+  /** Who waits for a subscription to be acknowledged, in order. */
+  readonly #subscribing: (() => void)[] = [];
 
   constructor(raw: RawClient, dialect: DialectName, capabilities: JsonObject, answer: ConnectOptions["answer"]) {
     this.raw = raw;
@@ -214,6 +216,16 @@ export class TaskClient {
     );
   }
 
+  /**
+   * Subscribes to the tasks (`subscriptions/listen`, 2026-07-28 only): from then on {@link notifications} has how each is,
+   * and every change. Clients of 2025 are told of the tasks that they created without it. @throws WireError
+   */
+  async listen(taskIds: readonly string[]): Promise<void> {
+    const acknowledged = new Promise<void>((resolve) => this.#subscribing.push(resolve));
+    const ended = this.request("subscriptions/listen", { notifications: { taskIds: [...taskIds] } }).then(resultOf);
+    await Promise.race([acknowledged, ended]);
+  }
+
   close(): Promise<void> {
     return this.raw.close();
   }
@@ -297,7 +309,8 @@ export class TaskClient {
   }
 
   async #heard(message: Heard): Promise<void> {
-    const { id } = message;
+    const { id, method } = message;
+    if (method === "notifications/subscriptions/acknowledged") this.#subscribing.shift()?.();
     // What belongs to a task waits to be asked for, where nobody answers for it.
     if (id === undefined || (this.#answer === undefined && taskOf(message) !== undefined)) return;
     try {

@@ -159,3 +159,26 @@ it("2026-07-28 lists nothing, takes no ttl, and refuses an answer that does not 
   await question.answer({ action: "decline" });
   expect(await client.result(taskId)).toMatchObject({ structuredContent: { action: "decline" } });
 });
+
+it("2026-07-28 tells of the tasks that it is asked to; a revision without subscriptions refuses", async () => {
+  const tasks = createTasks({ logger: silent });
+  onTestFinished(() => tasks.close());
+  const createServer = () => {
+    const server = new McpServer({ name: "test", version: "0" });
+    tasks.registerTool(server, "dig", OPTIONAL, (_args, ctx) =>
+      ctx.elicit({ message: "Sure?", requestedSchema: CONFIRM }),
+    );
+    return server;
+  };
+  const client = await connectInMemory(tasks, createServer, { dialect: "io.modelcontextprotocol/tasks" });
+  onTestFinished(() => client.close());
+  const { taskId } = await client.create("dig");
+  await client.listen([taskId]);
+  await (await client.question(taskId)).answer({ action: "decline" });
+  await client.waitUntil(taskId, "completed");
+  const told = client.notifications.filter(({ method }) => method === "notifications/tasks");
+  expect(told.at(-1)?.params).toMatchObject({ taskId, status: "completed" });
+  const older = await connectInMemory(tasks, createServer);
+  onTestFinished(() => older.close());
+  await expect(older.listen([taskId])).rejects.toMatchObject({ code: -32601 });
+});
