@@ -3,6 +3,7 @@ import { type Readable, Writable } from "node:stream";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
 import { listenOnWire } from "./listen/wire.js";
+import { MessageLines } from "./stdio-lines.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
 
@@ -32,8 +33,7 @@ export async function serveStdio(
 ): Promise<StdioServing> {
   await tasks.open();
   const claimed = options.transport === undefined && options.stdout === undefined ? claimStdout() : undefined;
-  const transport =
-    options.transport ?? new StdioServerTransport(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
+  const transport = options.transport ?? pipes(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
   const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
   let server: unknown;
   const makeServer: McpServerFactory = async (context) => {
@@ -58,6 +58,24 @@ export async function serveStdio(
       await released;
     },
   };
+}
+
+/** The SDK's transport behind a reader that answers what is no message. */
+function pipes(stdin: Readable, stdout: Writable | undefined): Transport {
+  const lines = new MessageLines({ reject: (rejection) => transport.send(rejection as never) });
+  const transport = new StdioServerTransport(lines, stdout);
+  stdin.on("error", (error) => void lines.destroy(error));
+  if (stdin.readableEnded || stdin.destroyed) lines.end();
+  else stdin.pipe(lines);
+  stdin.on("close", () => void lines.end());
+  const close = transport.close.bind(transport);
+  transport.close = async () => {
+    // What nobody reads any more must not keep the process alive.
+    stdin.unpipe(lines);
+    stdin.pause();
+    await close();
+  };
+  return transport;
 }
 
 /**

@@ -195,12 +195,14 @@ it("stdout carries whole protocol lines only; what tools and libraries print goe
   }
 });
 
-it("lines that are no message are skipped, and the next good request is answered", async () => {
+it("lines that are no message are answered as such, and the next good request as ever", async () => {
   const server = await connected();
   for (const bad of ["\n", "Debugger attached.\n", '{"jsonrpc":\n', "42\n", "[]\n", "null\n", "\u2028\n"])
     server.write(bad);
   server.write("not json\n".repeat(20_000));
   expect((await server.request("ping")).result).toEqual({});
+  const answers = server.messages.filter(({ error }) => error !== undefined);
+  expect(answers).toHaveLength(20_006);
 });
 
 it("characters split between chunks arrive whole, and make the same call", async () => {
