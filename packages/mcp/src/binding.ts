@@ -52,6 +52,7 @@ import {
   declarationOf2025,
   declarationOf2026,
   envelopeOf,
+  hasInitialized,
   inputResponsesOf,
   isOf2026,
   keptRequest,
@@ -342,7 +343,7 @@ export class Binding {
 
   /** @param meta the request's `_meta`, or the envelope that the SDK took out of it */
   dialectOf(meta: JsonObject | undefined): Spoken {
-    if (isOf2026(meta)) return this.#spoken(declarationOf2026(meta));
+    if (isOf2026(meta) && !hasInitialized(this.server)) return this.#spoken(declarationOf2026(meta));
     // Told once, when the client connected; chosen anew when it is told again.
     const capabilities = this.server.getClientCapabilities();
     if (this.#spoken2025 === undefined || this.#spoken2025.capabilities !== capabilities) {

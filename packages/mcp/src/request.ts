@@ -95,6 +95,12 @@ function extensionsOf(capabilities: JsonValue | undefined): ReadonlySet<string> 
   return extensions === undefined ? NOTHING : new Set(Object.keys(extensions));
 }
 
+/** Whether the client has settled on a revision of the 2025 era with `initialize`: an envelope in its requests says nothing then. */
+export function hasInitialized(server: McpServer["server"]): boolean {
+  const version = server.getNegotiatedProtocolVersion();
+  return version !== undefined && version < "2026";
+}
+
 /** Whether the connection's protocol revision has tasks. One that cannot be told is taken at its word. */
 export function revisionHasTasks(server: McpServer["server"], extra: MessageExtraInfo | undefined): boolean {
   const version = server.getNegotiatedProtocolVersion() ?? headerOf(extra, "mcp-protocol-version");

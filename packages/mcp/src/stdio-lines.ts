@@ -62,8 +62,8 @@ export class MessageLines extends Transform {
     this.#pieces = [];
     this.#length = 0;
     if (isTooLong) return rejection(-32600, `The line is longer than the ${this.#maxLineBytes} bytes that are taken.`);
-    const text = line.toString("utf8").trim();
-    if (text === "") return undefined;
+    const text = line.toString("utf8");
+    if (/^[ \t\r]*$/.test(text)) return undefined;
     const rejected = rejectionOf(text);
     if (rejected === undefined) this.push(Buffer.concat([line, Buffer.of(NEWLINE)]));
     return rejected;

@@ -37,6 +37,11 @@ it.each([
     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}',
     { code: -32602, id: 1 },
   ],
+  ...["[]", "7", "null", '{"taskId":7}'].map((related): [string, string, object & { code: number }] => [
+    `related-task metadata that is ${related}`,
+    `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/related-task":${related}}}}`,
+    { code: -32602, ...{ id: 1 } },
+  ]),
   ["a response that is none", '{"jsonrpc":"2.0","id":1,"result":7}', { code: -32600 }],
 ])("%s is answered, under its id where it has one, and the next line passes", async (_what, line, { code, ...id }) => {
   const { passed, answered } = await read([`${line}\n${PING}`]);

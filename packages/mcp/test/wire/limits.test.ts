@@ -28,7 +28,8 @@ describe("a call over a limit", () => {
 
   it.each(Object.keys(ways))("is refused in the dialect %s with what was reached; nothing runs", async (way) => {
     const { connect, digs, tasks } = digging({ tasksPerOwner: 1 });
-    const client = await connect(way === "datalayer's" ? { extensions: ["io.datalayer/tasks"] } : {});
+    const declares = { "datalayer's": { extensions: ["io.datalayer/tasks"] }, "2026-07-28": "none" as const };
+    const client = await connect(declares[way as keyof typeof declares]);
     await ways[way]?.(client);
     expect((await ways[way]?.(client))?.error).toEqual({
       code: LIMIT_REACHED,
