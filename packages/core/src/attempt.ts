@@ -36,12 +36,16 @@ export type Applied = { task: TaskRecord; refused?: Refusal } | null;
 export interface AttemptHost {
   readonly logger: Logger;
   readonly deadlines: Deadlines;
+  /** By {@link AttemptHost.elapsed}. */
+  readonly runDeadlines: Deadlines;
   readonly flusher: Flusher;
   readonly cancelGraceMs: number;
   readonly maxOutputBytes: number;
   readonly maxResultBytes: number;
   readonly maxTries: number;
   now(): number;
+  /** Milliseconds that grow by what passes while this process can run. */
+  elapsed(): number;
   /** The deadline of a lease taken or renewed now. */
   leaseUntilAt(): number;
   /** Whether somebody will be there to try again. */
@@ -166,11 +170,11 @@ export class RunningAttempt implements TaskHandle {
 
   #startRunLimit(): void {
     const limitMs = this.#task?.maxRunMs;
-    const { deadlines } = this.#host;
+    const { runDeadlines: deadlines } = this.#host;
     const why = `Stopped after running for its limit of ${limitMs} ms.`;
     const onExceeded = (): void => void this.stopAndFail("run_time_exceeded", why);
     const ranMs = this.#ranBeforeMs() ?? 0;
-    this.#runLimit = new RunLimit({ deadlines, limitMs, onExceeded, ranMs, now: () => this.#host.now() });
+    this.#runLimit = new RunLimit({ deadlines, limitMs, onExceeded, ranMs, elapsed: () => this.#host.elapsed() });
     this.#runLimit.resume();
   }
 

@@ -4,8 +4,13 @@
 export type Timer = object;
 
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds: the hosts' idea of the time, which may be set forward and back. */
   now(): number;
+  /**
+   * Milliseconds that grow by what passes while this process can run, whatever becomes of {@link now}; from where they count
+   * means nothing. Default: those of {@link now}.
+   */
+  elapsed?(): number;
   /** Calls `callback` once, `delayMs` from now; any finite delay of at least 0. Never keeps the process alive. */
   setTimer(callback: () => void, delayMs: number): Timer;
   clearTimer(timer: Timer): void;
@@ -27,6 +32,7 @@ class SystemTimer {
 /** The host's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   setTimer(callback, delayMs) {
     const timer = new SystemTimer();
     timer.arm(callback, delayMs);

@@ -2,8 +2,10 @@
 import type { Deadline, Deadlines } from "./deadlines.js";
 
 export interface RunLimitOptions {
+  /** On a clock that no setting of the time moves, and that stands still while the machine sleeps. */
   deadlines: Deadlines;
-  now: () => number;
+  /** That clock. */
+  elapsed: () => number;
   /** How long earlier attempts ran. */
   ranMs: number;
   /** Absent: without limit. */
@@ -26,14 +28,14 @@ export class RunLimit {
 
   get ranMs(): number {
     if (this.#sinceAt === undefined) return this.#beforeMs;
-    return this.#beforeMs + Math.max(0, this.#options.now() - this.#sinceAt);
+    return this.#beforeMs + Math.max(0, this.#options.elapsed() - this.#sinceAt);
   }
 
   /** Counts from now on; goes on where it was paused. */
   resume(): void {
     if (this.#sinceAt !== undefined) return;
-    const { deadlines, now, limitMs, onExceeded } = this.#options;
-    this.#sinceAt = now();
+    const { deadlines, elapsed, limitMs, onExceeded } = this.#options;
+    this.#sinceAt = elapsed();
     if (limitMs !== undefined) this.#deadline = deadlines.at(this.#sinceAt + limitMs - this.#beforeMs, onExceeded);
   }
 

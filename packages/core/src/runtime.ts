@@ -78,6 +78,8 @@ export class TaskRuntime {
   readonly #host: AttemptHost;
   readonly #flusher: Flusher;
   readonly #deadlines: Deadlines;
+  /** Of what is measured in time that a tool has run. */
+  readonly #runDeadlines: Deadlines;
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
   /** Renewing leases and asking a silent store anew, for stores that other processes use too. */
@@ -98,6 +100,7 @@ export class TaskRuntime {
     this.#logger = options.logger ?? stderrLogger;
     this.#settings = settingsOf(options);
     this.#deadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.now() });
+    this.#runDeadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.#elapsed() });
     this.#store = this.#bounded(options.store ?? new MemoryStore({ clock: this.#clock }));
     this.#runner = options.runner ?? new InProcessRunner();
     const limits = limitsOf(options.limits);
@@ -226,6 +229,10 @@ export class TaskRuntime {
   /** The instant by the store's clock, epoch milliseconds. */
   now(): number {
     return this.#clock.now() + this.#clockOffsetMs;
+  }
+
+  #elapsed(): number {
+    return this.#clock.elapsed?.() ?? this.#clock.now();
   }
 
   // --- life ------------------------------------------------------------------------------------------------------
@@ -610,11 +617,13 @@ export class TaskRuntime {
     return {
       logger: this.#logger,
       deadlines: this.#deadlines,
+      runDeadlines: this.#runDeadlines,
       flusher: this.#flusher,
       cancelGraceMs,
       maxOutputBytes,
       maxResultBytes,
       maxTries,
+      elapsed: () => this.#elapsed(),
       mayRetry: () => this.#state === "open" || this.#store.singleProcess !== true,
       now: () => this.now(),
       leaseUntilAt: () => this.#leaseUntilAt(),

@@ -8,6 +8,7 @@ interface FakeTimer {
 /** A clock that only moves when told to. */
 export class FakeClock implements Clock {
   #now: number;
+  #elapsed = 0;
   readonly #timers = new Set<FakeTimer>();
 
   /** Starts at `now`, epoch milliseconds. Default: 2026-01-01. */
@@ -17,6 +18,10 @@ export class FakeClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  elapsed(): number {
+    return this.#elapsed;
   }
 
   setTimer(callback: () => void, delayMs: number): Timer {
@@ -40,17 +45,28 @@ export class FakeClock implements Clock {
     await settle();
     for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
       this.#timers.delete(next);
-      this.#now = Math.max(this.#now, next.at);
+      this.#pass(next.at);
       next.callback();
       await settle();
     }
-    this.#now = until;
+    this.#pass(until);
     await settle();
+  }
+
+  #pass(until: number): void {
+    this.#elapsed += Math.max(0, until - this.#now);
+    this.#now = Math.max(this.#now, until);
   }
 
   /** Lets `ms` pass at once, as on a machine that sleeps: what was due meanwhile comes late, with the next {@link advance}. */
   sleep(ms: number): void {
     this.#now += ms;
+  }
+
+  /** Sets the time forward by `ms`, or back, as an administrator does: what is due comes no sooner and no later for it. */
+  jump(ms: number): void {
+    this.#now += ms;
+    for (const timer of this.#timers) timer.at += ms;
   }
 
   #next(until: number): FakeTimer | undefined {

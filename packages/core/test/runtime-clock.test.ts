@@ -1,0 +1,96 @@
+/** Time that is set forward and back, and machines that sleep, under work that goes on. */
+import { FakeClock, settle } from "@claimcheck/core/testing";
+import { describe, expect, it } from "vitest";
+import { endless, HeldHandler, openRuntime, taskOf } from "./kit/runtime.js";
+import { SharedBackend } from "./kit/shared-store.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const UPSETS: [string, (clock: FakeClock) => void][] = [
+  ["two days forward", (clock) => clock.jump(2 * DAY)],
+  ["an hour back", (clock) => clock.jump(-HOUR)],
+  ["eight hours on, asleep", (clock) => clock.sleep(8 * HOUR)],
+];
+
+describe.each(UPSETS)("when the time is set %s", (_what, upset) => {
+  it("work that runs has run no longer for it, and its limit comes when it has", async () => {
+    const held = new HeldHandler();
+    const { clock, start, get } = await openRuntime(held.handler, { tool: { maxRunMs: 60_000, cancelGraceMs: 10 } });
+    const { taskId } = await start();
+    await clock.advance(30_000);
+    upset(clock);
+    await clock.advance(29_000);
+    expect(await get(taskId)).toMatchObject({ status: "working" });
+    expect(held.contexts[0]?.signal.aborted).toBe(false);
+    await clock.advance(1100);
+    expect(await get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "run_time_exceeded" } });
+  });
+
+  it("no task is run by two processes, and none is given up by the one that runs it", async () => {
+    const clock = new FakeClock();
+    const backend = new SharedBackend(clock);
+    const runs: string[] = [];
+    const nodes = await Promise.all(
+      ["a", "b", "c"].map((name) =>
+        openRuntime(
+          (args, context) => {
+            runs.push(name);
+            return endless(args, context);
+          },
+          { clock, store: backend.handle(), leaseMs: 3000, tool: { recovery: "retry" } },
+        ),
+      ),
+    );
+    const { taskId } = (await nodes[0]?.start()) ?? { taskId: "" };
+    await clock.advance(1500);
+    for (let again = 0; again < 3; again += 1) {
+      upset(clock);
+      await clock.advance(10_000);
+    }
+    expect(runs).toEqual(["a"]);
+    expect(await backend.memory.get(taskId)).toMatchObject({ status: "working", attempt: { epoch: 1 } });
+  });
+
+  it("no instant of a record comes before an earlier one", async () => {
+    const held = new HeldHandler();
+    const { clock, start, get } = await openRuntime(held.handler);
+    const { taskId, createdAt } = await start({ ttlMs: DAY });
+    await settle();
+    upset(clock);
+    await taskOf(held.contexts[0]).setWorking("still here");
+    expect((await get(taskId))?.lastUpdatedAt).toBeGreaterThanOrEqual(createdAt);
+    held.end();
+    await settle();
+    const ended = await get(taskId);
+    expect(ended).toMatchObject({ status: "completed" });
+    expect((ended as { finishedAt: number }).finishedAt).toBeGreaterThanOrEqual(createdAt);
+  });
+
+  it("a question without a limit goes on waiting, and its answer arrives", async () => {
+    const { clock, start, get, runtime } = await openRuntime(async (_args, context) => ({
+      kind: "result",
+      result: { answer: await taskOf(context).ask({ method: "elicitation/create", params: {} }) },
+    }));
+    const { taskId } = await start();
+    await settle();
+    upset(clock);
+    await clock.advance(1000);
+    const key = (await get(taskId))?.questions[0]?.key ?? "";
+    expect(await runtime.answer("alice", taskId, key, { yes: true })).toBe("accepted");
+    await settle();
+    expect(await get(taskId)).toMatchObject({ status: "completed" });
+  });
+
+  it("what had finished is kept by the time as it is now, and swept with the next sweep", async () => {
+    const { clock, start, get } = await openRuntime(() => ({ kind: "result", result: {} }));
+    const { taskId } = await start({ ttlMs: 2 * HOUR });
+    await settle();
+    const before = clock.now();
+    upset(clock);
+    const isKept = clock.now() - before < 2 * HOUR;
+    expect((await get(taskId)) !== null).toBe(isKept);
+    await clock.advance(2 * HOUR + 60_000 + Math.max(0, before - clock.now()));
+    expect(await get(taskId)).toBeNull();
+  });
+});
