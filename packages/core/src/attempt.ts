@@ -13,7 +13,7 @@ import type {
   ToolDefinition,
 } from "./context.js";
 import { QuestionWithdrawnError, runInTask } from "./context.js";
-import type { Deadlines } from "./deadlines.js";
+import type { Deadline, Deadlines } from "./deadlines.js";
 import type { Flusher } from "./flusher.js";
 import { storableOutcome, thrownOutcome } from "./handler-outcome.js";
 import { questionKey } from "./ids.js";
@@ -46,6 +46,8 @@ export interface AttemptHost {
   now(): number;
   /** Milliseconds that grow by what passes while this process can run. */
   elapsed(): number;
+  /** How long a lease is for. */
+  readonly leaseMs: number;
   /** The deadline of a lease taken or renewed now. */
   leaseUntilAt(): number;
   /** Whether somebody will be there to try again. */
@@ -100,6 +102,10 @@ export class RunningAttempt implements TaskHandle {
   /** Questions of the attempt before this one, which this one may come to ask again. */
   #inherited: Question[];
   #runLimit: RunLimit | undefined;
+  /** When the lease as it stands was taken, by {@link AttemptHost.elapsed}: no setting of the time makes it last. */
+  #leasedAt: number;
+  /** Set while a renewal is on its way: when the lease passes, whatever becomes of that. */
+  #leaseEnd: Deadline | undefined;
   #onLeft: (() => void)[] | undefined;
 
   constructor(host: AttemptHost, tool: ToolDefinition, task: TaskRecord, call: Call) {
@@ -113,6 +119,7 @@ export class RunningAttempt implements TaskHandle {
     this.#epoch = task.attempt.epoch;
     this.#inherited = task.questions.filter(({ withdrawnAt }) => withdrawnAt === undefined);
     this.#ladder = new InterruptLadder(host, task.taskId, this.graceMs);
+    this.#leasedAt = host.elapsed();
   }
 
   /** The record as last seen; `undefined` once the attempt is over. */
@@ -312,6 +319,7 @@ export class RunningAttempt implements TaskHandle {
     this.#inherited = [];
     this.#reporter?.close();
     this.#runLimit?.pause();
+    this.#leaseEnd?.cancel();
     this.#questions?.withdrawAll("task_ended");
     // What outlives its task waits for nobody.
     if (this.#work === "running" && this.#isWaiting) this.#host.setWaiting(this.taskId, false);
@@ -462,24 +470,30 @@ export class RunningAttempt implements TaskHandle {
   /** Puts off the lease's deadline. A lease that is lost, or could not be renewed in time, stops the work. */
   async renew(): Promise<void> {
     if (this.#over) return;
+    const { elapsed, leaseMs, runDeadlines } = this.#host;
+    const renewedAt = elapsed();
+    let why = "the store has not answered";
+    this.#leaseEnd ??= runDeadlines.at(this.#leasedAt + leaseMs, () => this.#leaseHasPassed(why));
     try {
       const event: AttemptEvent = { type: "renew", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() };
       if (this.#runLimit !== undefined) event.ranMs = this.#runLimit.ranMs;
       await this.#apply(event);
+      this.#leasedAt = renewedAt;
+      this.#leaseEnd?.cancel();
+      this.#leaseEnd = undefined;
     } catch (error) {
-      if (this.#work === "running" && this.#leaseHasPassed()) {
-        this.#host.logger.error(
-          { taskId: this.taskId, error: describeError(error) },
-          "a lease could not be renewed in time; stopping the work, since another process may take it up",
-        );
-        this.abandon();
-      }
+      why = describeError(error);
     }
   }
 
-  #leaseHasPassed(): boolean {
-    const attempt = this.#task?.attempt;
-    return attempt?.state === "leased" && attempt.leaseUntilAt <= this.#host.now();
+  /** Not a moment later: from now on another process may run the task. */
+  #leaseHasPassed(error: string): void {
+    if (this.#work !== "running" || this.#over) return;
+    this.#host.logger.error(
+      { taskId: this.taskId, error },
+      "a lease could not be renewed in time; stopping the work, since another process may take it up",
+    );
+    this.abandon();
   }
 
   // --- what the tool says ----------------------------------------------------------------------------------------

@@ -46,11 +46,14 @@ export class Recovery {
   readonly #rounds: Repeater;
   /** Tasks in the pause before their next try. */
   readonly #pauses = new Map<string, Deadline>();
+  /** How long after a lease has passed its task counts as lost. */
+  readonly #lateMs: number;
   #lookedAt: number | undefined;
   #isOn = false;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
+    this.#lateMs = Math.min(500, options.leaseMs / 20);
     const { clock, leaseMs, logger } = options;
     const onError = (error: unknown): void => logger.warn({ error: describeError(error) }, NOT_LOOKED);
     this.#rounds = new Repeater({ clock, intervalMs: leaseMs / 3, onError, work: () => this.look() });
@@ -107,7 +110,7 @@ export class Recovery {
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     if (firstPassesAt === Number.POSITIVE_INFINITY) return undefined;
-    return Math.max(firstPassesAt - this.#options.now(), this.#options.leaseMs / LOOKS_PER_LEASE);
+    return Math.max(firstPassesAt + this.#lateMs - this.#options.now(), this.#options.leaseMs / LOOKS_PER_LEASE);
   }
 
   /**
@@ -121,12 +124,11 @@ export class Recovery {
     return sinceMs > this.#options.leaseMs;
   }
 
-  #isLost(task: TaskSummary): boolean {
-    if (this.#options.isMine(task.taskId)) return false;
-    return (
-      task.attempt.state === "queued" ||
-      (task.attempt.state === "leased" && task.attempt.leaseUntilAt <= this.#options.now())
-    );
+  /** A little late: whoever had the lease stops when it passes, by a clock that may differ a little, and that takes a moment. */
+  #isLost({ taskId, attempt }: TaskSummary): boolean {
+    if (this.#options.isMine(taskId)) return false;
+    if (attempt.state === "queued") return true;
+    return attempt.state === "leased" && attempt.leaseUntilAt + this.#lateMs <= this.#options.now();
   }
 
   async #recover(taskId: string): Promise<void> {

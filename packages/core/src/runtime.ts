@@ -613,13 +613,14 @@ export class TaskRuntime {
   }
 
   #attemptHost(): AttemptHost {
-    const { cancelGraceMs, maxOutputBytes, maxResultBytes, maxTries } = this.#settings;
+    const { cancelGraceMs, leaseMs, maxOutputBytes, maxResultBytes, maxTries } = this.#settings;
     return {
       logger: this.#logger,
       deadlines: this.#deadlines,
       runDeadlines: this.#runDeadlines,
       flusher: this.#flusher,
       cancelGraceMs,
+      leaseMs,
       maxOutputBytes,
       maxResultBytes,
       maxTries,

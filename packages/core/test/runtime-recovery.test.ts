@@ -354,6 +354,42 @@ describe("a task whose process is lost", () => {
   });
 });
 
+describe("a task whose lease passes from process to process", () => {
+  it("300 times, at instants of every kind: never runs in two of them, and no try is counted twice", async () => {
+    const { clock, backend } = cluster();
+    let running = 0;
+    let most = 0;
+    let runs = 0;
+    const exclusive: ToolHandler = async (_args, context) => {
+      running += 1;
+      runs += 1;
+      most = Math.max(most, running);
+      await context.cancelToken.wait();
+      running -= 1;
+      throw new Error("stopped");
+    };
+    const tool = { recovery: { retry: { tries: 10_000 } } };
+    const nodes: (Bench & { store: SharedStore })[] = [];
+    // Their rounds of renewing and looking come at different instants.
+    for (const lateMs of [0, 170, 410, 730]) {
+      await clock.advance(lateMs);
+      nodes.push(await node(backend, clock, exclusive, { tool }));
+    }
+    const { taskId } = await (nodes[0] as Bench).start();
+    for (let round = 0; round < 300; round += 1) {
+      const { attempt } = (await backend.memory.get(taskId)) ?? {};
+      const runner = attempt?.state === "leased" ? attempt.runnerId : undefined;
+      for (const { runtime, store } of nodes) store.cut = runtime.runnerId === runner;
+      await clock.advance(LEASE_MS + ((round * 37) % 1200) - 3);
+      for (const { store } of nodes) store.cut = false;
+      await clock.advance((round * 53) % 700);
+    }
+    expect(most).toBe(1);
+    expect(runs).toBeGreaterThan(200);
+    expect(await backend.memory.get(taskId)).toMatchObject({ status: "working", attempt: { tries: runs } });
+  });
+});
+
 describe("a runner that is cut off", () => {
   it("stops its work when its lease passes, since another may have taken it up", async () => {
     const { clock, backend } = cluster();
