@@ -202,10 +202,15 @@ export class Kernels {
     return sessions.find((session) => session.type === "notebook" && session.path === path && session.kernel !== null);
   }
 
-  /** The kernel of a process that is gone: nobody is connected to it but we, who may have collected something from it. */
+  /**
+   * The kernel of a process that is gone: nobody is connected to it but we, who may have collected something from it. One that
+   * still runs something may do so for long.
+   */
   async #leftBehind(mark: string): Promise<string | undefined> {
     const marked = await this.#markedKernels(mark);
-    return marked.find(({ id, connections }) => connections === (this.#connected.has(id) ? 1 : 0))?.id;
+    const isLeft = ({ id, connections, executionState }: KernelModel): boolean =>
+      connections === (this.#connected.has(id) ? 1 : 0) && executionState !== "busy";
+    return marked.find(isLeft)?.id;
   }
 
   async #markedKernels(mark: string): Promise<KernelModel[]> {
