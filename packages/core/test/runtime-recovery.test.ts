@@ -523,6 +523,23 @@ describe("handing over at shutdown", () => {
     held.end();
   });
 
+  it("a task that nobody has taken up yet can be cancelled, and is taken up by nobody then", async () => {
+    const { clock, backend } = cluster();
+    const tool = { recovery: "retry" as const };
+    const leaving = await node(backend, clock, stoppable, { tool });
+    const { taskId } = await leaving.start();
+    await settle();
+    await closeSoon(leaving);
+    const stranger = await node(backend, clock, done, { tool });
+    stranger.runtime.undefine("work");
+    const cancelling = stranger.runtime.cancel("alice", taskId);
+    expect(await cancelling).toMatchObject({ task: { status: "cancelled", cancellation: { how: "stopped" } } });
+    const held = new HeldHandler();
+    await node(backend, clock, held.handler, { tool });
+    await clock.advance(LEASE_MS * 3);
+    expect(held.contexts).toHaveLength(0);
+  });
+
   it("keeps what the work has produced, and says that it goes on", async () => {
     const { clock, backend } = cluster();
     const tool = { recovery: "retry" as const };

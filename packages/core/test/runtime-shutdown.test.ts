@@ -1,4 +1,4 @@
-import { InProcessRunner, TaskRuntime } from "@claimcheck/core";
+import { InProcessRunner, TaskRuntime, type ToolHandler } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { FaultyStore, hang, outage } from "./kit/faulty-store.js";
@@ -158,6 +158,45 @@ describe("closing", () => {
     expect(held.contexts).toHaveLength(0);
     expect(await store.inner.get(taskId)).toMatchObject({ attempt: { state: "queued" } });
     expect(bench.runtime.gauges).toEqual(NOTHING_LEFT);
+  });
+
+  it("of a shared store: the short end, the endless fail with what they had, the queued are left for others", async () => {
+    const clock = new FakeClock();
+    const backend = new SharedBackend(clock);
+    const told: string[] = [];
+    const handler: ToolHandler = async (args, context) => {
+      if (args.kind === "short") {
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 2000));
+        return { kind: "result", result: { was: "short" } };
+      }
+      taskOf(context).recordOutput(["half"]);
+      await context.cancelToken.wait();
+      told.push(`after ${clock.now() - began}`);
+      throw new Error("stopped");
+    };
+    const runner = new InProcessRunner({ concurrency: 2 });
+    const leaving = newRuntime(handler, { clock, store: backend.handle(), runner });
+    await leaving.runtime.open();
+    const short = await leaving.start({ arguments: { kind: "short" } });
+    const endless = await leaving.start({ arguments: { kind: "endless" } });
+    const queued = await Promise.all([1, 2, 3].map(() => leaving.start({ arguments: { kind: "queued" } })));
+    await settle();
+    const began = clock.now();
+    const closing = leaving.runtime.close({ drainMs: 5000 });
+    await clock.advance(1000);
+    await expect(leaving.start()).rejects.toMatchObject({ code: "not_open" });
+    await clock.advance(60_000);
+    await closing;
+    expect(told).toEqual(["after 5000"]);
+    const get = (taskId: string) => backend.memory.get(taskId);
+    expect(await get(short.taskId)).toMatchObject({ status: "completed" });
+    expect(await get(endless.taskId)).toMatchObject({ status: "failed", outcome: { reason: "shutdown" } });
+    expect(await get(endless.taskId)).toMatchObject({ partialOutput: ["half"] });
+    for (const { taskId } of queued)
+      expect(await get(taskId)).toMatchObject({ status: "working", attempt: { state: "queued", tries: 0 } });
+    const next = await openRuntime(done, { clock, store: backend.handle() });
+    await settle();
+    for (const { taskId } of queued) expect(await next.get(taskId)).toMatchObject({ status: "completed" });
   });
 
   it("twice at once closes once, and never opened closes as well", async () => {

@@ -161,6 +161,37 @@ describe.each(["datalayer", "2025-11-25"] as const)("contract %s", (contract) =>
   });
 });
 
+describe("a cancellation that comes too late, or of nothing", () => {
+  it.each([
+    ["an answered call", { requestId: 7 }],
+    ["a request that never was", { requestId: "nobody" }],
+    ["the initialize request", { requestId: 100 }],
+    ["no request at all", {}],
+    ["what is no id", { requestId: { id: 7 } }],
+    ["null", { requestId: null }],
+  ])("of %s changes nothing, is answered by nothing, and the connection goes on", async (_what, params) => {
+    const started = gate();
+    const running = gate<string>();
+    const { connect } = scene((tasks, server) => {
+      tasks.registerTool(server, "dig", OPTIONAL, () => "dug");
+      tasks.registerTool(server, "wait", OPTIONAL, () => {
+        started.open();
+        return running.promise;
+      });
+    });
+    const client = await connect();
+    await client.request("tools/call", { name: "dig", arguments: {} }, 7);
+    const waiting = client.call("wait");
+    await started.promise;
+    const before = client.log.length;
+    await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+    expect((await client.request("ping")).result).toEqual({});
+    expect(client.log).toHaveLength(before + 1);
+    running.open("waited");
+    expect((await waiting).result).toMatchObject({ content: [{ text: "waited" }] });
+  });
+});
+
 describe("a direct call", () => {
   it.each([0, "0", "", 12])("with id %j stops when its caller cancels it, and is not answered", async (id) => {
     const started = gate();
