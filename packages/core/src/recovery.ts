@@ -53,7 +53,7 @@ export class Recovery {
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#lateMs = Math.min(500, options.leaseMs / 20);
+    this.#lateMs = options.leaseMs / 100;
     const { clock, leaseMs, logger } = options;
     const onError = (error: unknown): void => logger.warn({ error: describeError(error) }, NOT_LOOKED);
     this.#rounds = new Repeater({ clock, intervalMs: leaseMs / 3, onError, work: () => this.look() });
