@@ -81,8 +81,14 @@ function rejectionOf(line: string): Rejection | undefined {
     parseJSONRPCMessage(message);
     return undefined;
   } catch {
-    return requestRejection(message);
+    return isNotification(message) ? undefined : requestRejection(message);
   }
+}
+
+/** Never answered, whatever is wrong with it (JSON-RPC 2.0, section 4.1); the SDK tells `onerror` and drops it. */
+function isNotification(message: unknown): boolean {
+  const { jsonrpc, method, ...rest } = asObject(message) ?? {};
+  return jsonrpc === "2.0" && typeof method === "string" && !("id" in rest);
 }
 
 /** A response's id is one of ours: an answer to it would be taken for the answer to a request of the client's. */

@@ -49,6 +49,14 @@ it.each([
   expect(passed).toEqual([PING]);
 });
 
+it.each(["null", "[]", "7", '{"_meta":null}', '{"_meta":{"progressToken":{}}}'])(
+  "a notification whose params are %s is not answered",
+  async (params) => {
+    const line = `{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n`;
+    expect((await read([line, PING])).answered).toEqual([]);
+  },
+);
+
 it("blank lines say nothing, and line ends of both kinds are taken", async () => {
   const { passed, answered } = await read(["\n\r\n  \n", PING.replace("\n", "\r\n")]);
   expect(answered).toEqual([]);
