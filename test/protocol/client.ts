@@ -31,6 +31,8 @@ export type InputRequests = Record<string, { method: string; params: Record<stri
 export interface RequestOptions extends HttpPart {
   /** In place of the client's own (2026). */
   capabilities?: Record<string, unknown>;
+  /** In place of one of its own. */
+  id?: number;
 }
 
 const CLIENT_INFO = { name: "by-hand", version: "0" };
@@ -40,10 +42,13 @@ export class Client {
   readonly #wire: Wire;
   readonly #capabilities: Record<string, unknown>;
   readonly heard: Heard[] = [];
+  /** How many responses have come, to whatever. */
+  replies = 0;
   readonly #waiting = new Map<unknown, (reply: Message) => void>();
   readonly #listeners: (() => void)[] = [];
   #opened: Promise<Record<string, unknown>> | undefined;
-  #nextId = 1;
+  /** Far from what a test would make up. */
+  #nextId = 1_000_001;
 
   constructor(dialect: DialectName, wire: Wire, capabilities: Record<string, unknown>) {
     this.dialect = dialect;
@@ -53,8 +58,11 @@ export class Client {
   }
 
   #take(message: Message): void {
-    if (message.method === undefined) this.#waiting.get(message.id)?.(message);
-    else this.heard.push({ params: {}, ...message } as Heard);
+    if (message.method === undefined) {
+      this.replies += 1;
+      this.#waiting.get(message.id)?.(message);
+      this.#waiting.delete(message.id);
+    } else this.heard.push({ params: {}, ...message } as Heard);
     for (const listener of this.#listeners.splice(0)) listener();
   }
 
@@ -75,21 +83,25 @@ export class Client {
 
   async #initialize(protocolVersion: string): Promise<Record<string, unknown>> {
     const params = { protocolVersion, capabilities: this.#capabilities, clientInfo: CLIENT_INFO };
-    const reply = await this.#send("initialize", params);
+    const reply = await this.send("initialize", params);
     this.notify("notifications/initialized");
     return resultOf(reply);
   }
 
   request(method: string, params: Record<string, unknown> = {}, options: RequestOptions = {}): Promise<Reply> {
-    if (!this.isModern) return this.#send(method, params, options);
+    if (!this.isModern) return this.send(method, params, options);
     const envelope = envelopeOf(options.capabilities ?? this.#capabilities);
     const headers = { ...routingHeaders(method, params), ...options.headers };
     const _meta = { ...(params._meta as object | undefined), ...envelope };
-    return this.#send(method, { ...params, _meta }, { ...options, headers });
+    return this.send(method, { ...params, _meta }, { ...options, headers });
   }
 
-  #send(method: string, params: Record<string, unknown>, http: HttpPart = {}): Promise<Reply> {
-    const id = this.#nextId++;
+  /** Sends a request as it is. */
+  send(
+    method: string,
+    params: Record<string, unknown>,
+    { id = this.#nextId++, ...http }: RequestOptions = {},
+  ): Promise<Reply> {
     const replied = new Promise<Message>((resolve) => this.#waiting.set(id, resolve));
     this.#wire.send({ jsonrpc: "2.0", id, method, params }, http);
     return replied.then(({ result, error }) => ({ ...(result && { result }), ...(error && { error }) }));
@@ -178,7 +190,8 @@ export function envelopeOf(capabilities: Record<string, unknown>): Record<string
 }
 
 /** What a request of 2026-07-28 says beside its body over HTTP. */
-function routingHeaders(method: string, { name, taskId }: Record<string, unknown>): Record<string, string> {
+function routingHeaders(method: string, params: Record<string, unknown> | null): Record<string, string> {
+  const { name, taskId } = params ?? {};
   const routed = typeof taskId === "string" ? taskId : name;
   return {
     "mcp-protocol-version": "2026-07-28",

@@ -74,7 +74,7 @@ function headersOf(dialect: DialectName, as: string | null, protocolVersion: str
   };
 }
 
-function capabilitiesOf(dialect: DialectName): Record<string, unknown> {
+export function capabilitiesOf(dialect: DialectName): Record<string, unknown> {
   const elicitation = { form: {} };
   return dialect === "2026-07-28" ? { elicitation, extensions: { [TASKS_EXTENSION]: {} } } : { elicitation };
 }

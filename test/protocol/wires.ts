@@ -1,7 +1,8 @@
 /** What carries JSON-RPC messages between a client and the server, message by message and as they are. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { PassThrough, type Readable, type Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { serveStdio } from "@claimcheck/mcp";
 import { type AuthInfo, InMemoryTransport, type JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
@@ -61,43 +62,50 @@ export function stdioCommand(contract: string): { command: string; args: string[
   return { command: process.execPath, args: ["--import", loader, program, contract] };
 }
 
-/** A process with its pipes. */
-export interface StdioWire extends Wire {
-  readonly process: ChildProcessWithoutNullStreams;
+/** What goes through pipes, line by line. */
+export interface PipedWire extends Wire {
+  /** The server's stdin, for what is no message. */
+  readonly stdin: Writable;
   /** Lines of stdout that are no JSON. */
   readonly garbage: string[];
-  readonly stderr: () => string;
 }
 
-export function stdioWire(contract: string): StdioWire {
-  const { command, args } = stdioCommand(contract);
-  const child = spawn(command, args);
-  const exited = once(child, "exit");
-  const garbage: string[] = [];
-  let stderr = "";
-  child.stderr.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  child.stdin.on("error", () => {});
-  const wire: StdioWire = {
-    process: child,
-    garbage,
-    stderr: () => stderr,
+function pipedWire(stdin: Writable, stdout: Readable, close: () => Promise<void>): PipedWire {
+  const wire: PipedWire = {
+    stdin,
+    garbage: [],
     onmessage: () => {},
-    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
-    close: async () => {
-      child.stdin.end();
-      const kill = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await exited;
-      clearTimeout(kill);
-    },
+    send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
+    close,
   };
-  createInterface(child.stdout).on("line", (line) => {
+  createInterface(stdout).on("line", (line) => {
     const message = parsed(line);
-    if (message === undefined) garbage.push(line);
+    if (message === undefined) wire.garbage.push(line);
     else wire.onmessage(message);
   });
   return wire;
+}
+
+/** Pipes to a process that serves the tools in `contract`. */
+export function stdioWire(contract: string): PipedWire & { process: ChildProcess } {
+  const { command, args } = stdioCommand(contract);
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] });
+  const exited = once(child, "exit");
+  child.stdin.on("error", () => {});
+  const wire = pipedWire(child.stdin, child.stdout, async () => {
+    child.stdin.end();
+    const kill = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await exited;
+    clearTimeout(kill);
+  });
+  return Object.assign(wire, { process: child });
+}
+
+/** Pipes within this process. */
+export async function localPipes({ tasks, newServer }: Served): Promise<PipedWire> {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const serving = await serveStdio(tasks, newServer, { stdin, stdout });
+  return pipedWire(stdin, stdout, () => serving.close());
 }
 
 function parsed(line: string): Message | undefined {
@@ -112,14 +120,15 @@ function parsed(line: string): Message | undefined {
 export class HttpWire implements Wire {
   onmessage: (message: Message) => void = () => {};
   readonly #url: string;
-  readonly #headers: Record<string, string>;
+  /** Of every request; in a session, with its id. */
+  readonly headers: Record<string, string>;
   readonly #closed = new AbortController();
   /** The status of the last response. */
   status = 0;
 
   constructor(url: string, headers: Record<string, string>) {
     this.#url = url;
-    this.#headers = { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers };
+    this.headers = { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers };
   }
 
   send(message: Message, { headers = {}, signal }: HttpPart = {}): void {
@@ -133,7 +142,7 @@ export class HttpWire implements Wire {
     const body = JSON.stringify(message);
     const response = await fetch(this.#url, {
       method: "POST",
-      headers: { ...this.#headers, ...headers },
+      headers: { ...this.headers, ...headers },
       body,
       signal,
     });
@@ -148,9 +157,9 @@ export class HttpWire implements Wire {
 
   /** Goes on in the session, and hears what it has to say by itself. */
   async #enter(sessionId: string): Promise<void> {
-    this.#headers["mcp-session-id"] = sessionId;
+    this.headers["mcp-session-id"] = sessionId;
     const { signal } = this.#closed;
-    const response = await fetch(this.#url, { headers: this.#headers, signal });
+    const response = await fetch(this.#url, { headers: this.headers, signal });
     const hear = async (): Promise<void> => {
       for await (const came of messagesOf(response)) this.onmessage(came as Message);
     };
@@ -159,7 +168,7 @@ export class HttpWire implements Wire {
 
   async close(): Promise<void> {
     const ended =
-      "mcp-session-id" in this.#headers ? fetch(this.#url, { method: "DELETE", headers: this.#headers }) : undefined;
+      "mcp-session-id" in this.headers ? fetch(this.#url, { method: "DELETE", headers: this.headers }) : undefined;
     await ended?.catch(() => {});
     this.#closed.abort();
   }
