@@ -3,7 +3,7 @@ import { type Readable, Writable } from "node:stream";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
 import { listenOnWire } from "./listen/wire.js";
-import { MessageLines } from "./stdio-lines.js";
+import { MessageLines, type Rejection } from "./stdio-lines.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
 
@@ -33,8 +33,9 @@ export async function serveStdio(
 ): Promise<StdioServing> {
   await tasks.open();
   const claimed = options.transport === undefined && options.stdout === undefined ? claimStdout() : undefined;
-  const transport = options.transport ?? pipes(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol);
   const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
+  const transport =
+    options.transport ?? pipes(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol, onerror);
   let server: unknown;
   const makeServer: McpServerFactory = async (context) => {
     const made = await factory(context);
@@ -61,8 +62,12 @@ export async function serveStdio(
 }
 
 /** The SDK's transport behind a reader that answers what is no message. */
-function pipes(stdin: Readable, stdout: Writable | undefined): Transport {
-  const lines = new MessageLines({ reject: (rejection) => transport.send(rejection as never) });
+function pipes(stdin: Readable, stdout: Writable | undefined, onerror: (error: Error) => void): Transport {
+  const reject = (rejection: Rejection): Promise<void> => {
+    onerror(new Error(`What came in was no JSON-RPC message, and was answered with ${rejection.error.code}.`));
+    return transport.send(rejection as never);
+  };
+  const lines = new MessageLines({ reject });
   const transport = new StdioServerTransport(lines, stdout);
   stdin.on("error", (error) => void lines.destroy(error));
   if (stdin.readableEnded || stdin.destroyed) lines.end();

@@ -88,6 +88,7 @@ it("over a served connection the answers go out between the others", async () =>
   const tasks = createTasks({ logger: silent });
   onTestFinished(() => tasks.close());
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const told: string[] = [];
   const serving = await serveStdio(
     tasks,
     () => {
@@ -95,7 +96,7 @@ it("over a served connection the answers go out between the others", async () =>
       tasks.registerTool(server, "dig", OPTIONAL, () => "dug");
       return server;
     },
-    { stdin, stdout },
+    { stdin, stdout, onerror: ({ message }) => void told.push(message) },
   );
   const clientInfo = { name: "raw", version: "0" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -113,6 +114,7 @@ it("over a served connection the answers go out between the others", async () =>
     .map((line) => JSON.parse(line) as { id?: unknown; error?: { code: number } });
   expect(messages.find(({ id }) => id === 2)?.error?.code).toBe(-32602);
   expect(messages.find(({ id }) => id === undefined)?.error?.code).toBe(-32700);
+  expect(told).toHaveLength(2);
   stdin.end();
   await serving.closed;
 });
