@@ -3,7 +3,7 @@
  * again, the rest is heard as it comes, and the task ends as it would have.
  */
 import { randomUUID } from "node:crypto";
-import type { JsonValue, ToolContext } from "@claimcheck/core";
+import { type Clock, type JsonValue, type ToolContext, within } from "@claimcheck/core";
 import type { SharedKernel } from "../execution/index.js";
 import { JupyterError, type RecorderAnswer } from "../kernel/index.js";
 import type { CellKey } from "../notebook/index.js";
@@ -80,7 +80,7 @@ export async function resumeExecution(
   if (checkpoint === undefined) return await anew();
   const left = checkpoint as unknown as RunCheckpoint;
   const { kernels, notebooks } = await bench.site(ctx);
-  const kernel = await kernelOf(left, kernels);
+  const kernel = await kernelOf(left, kernels, ctx, bench.clock);
   ctx.cancelToken.checkCancelled();
   const { process, log } = await kernel.recorder.read(left.msgId);
   raiseIfReplaced(left, process, log);
@@ -105,13 +105,33 @@ export async function resumeExecution(
   }
 }
 
-/** Where nothing is recorded, the server's own memory of the session is all there is. */
-async function kernelOf(left: RunCheckpoint, kernels: { left(id: string, sessionId?: string): Promise<SharedKernel> }) {
-  try {
-    return await kernels.left(left.kernel.id, left.isRecorded ? undefined : left.sessionId);
-  } catch (cause) {
-    if (!JupyterError.is(cause) || cause.code !== "not_found") throw cause;
-    throw lost("kernel_died", "the server has no such kernel any more", left, cause);
+/** For so long a Jupyter Server that does not answer may still be coming up, as after a restart of the machine. */
+const PATIENCE_MS = 60_000;
+const ASK_AGAIN_MS = 2_000;
+
+/**
+ * The kernel that the run was sent to. Where nothing is recorded, the server's own memory of the session is all there is.
+ *
+ * @throws CancelledError; Error when the kernel is gone; JupyterError when the server does not answer for a minute
+ */
+export async function kernelOf(
+  left: Pick<RunCheckpoint, "kernel" | "isRecorded" | "sessionId">,
+  kernels: { left(id: string, sessionId?: string): Promise<SharedKernel> },
+  { cancelToken, sendProgress }: Pick<ToolContext, "cancelToken" | "sendProgress">,
+  clock: Clock,
+): Promise<SharedKernel> {
+  const untilAt = clock.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await kernels.left(left.kernel.id, left.isRecorded ? undefined : left.sessionId);
+    } catch (cause) {
+      if (!JupyterError.is(cause)) throw cause;
+      if (cause.code === "not_found") throw lost("kernel_died", "the server has no such kernel any more", left, cause);
+      if (cause.code !== "unreachable" || clock.now() >= untilAt) throw cause;
+      sendProgress(0, { message: `waiting for the Jupyter Server: ${cause.message}` });
+    }
+    await within(clock, ASK_AGAIN_MS, cancelToken.wait());
+    cancelToken.checkCancelled();
   }
 }
 
@@ -125,7 +145,7 @@ function raiseIfReplaced(left: RunCheckpoint, process: string | undefined, log: 
 function lost(
   state: "kernel_died" | "kernel_restarted",
   reason: string,
-  { kernel }: RunCheckpoint,
+  { kernel }: Pick<RunCheckpoint, "kernel">,
   cause?: unknown,
 ): Error {
   const sentence = endedBadly({ state, reason }, kernel) ?? reason;

@@ -1,0 +1,83 @@
+import { CancelledError, directContext, type ToolContext } from "@claimcheck/core";
+import { FakeClock, settle } from "@claimcheck/core/testing";
+import { describe, expect, it } from "vitest";
+import type { SharedKernel } from "../../src/execution/index.js";
+import { JupyterError } from "../../src/kernel/index.js";
+import { kernelOf } from "../../src/tools/resume-execution.js";
+
+const KERNEL = { id: "k" } as SharedKernel;
+const LEFT = { kernel: { id: "k", origin: "started" as const }, isRecorded: true, sessionId: "before" };
+
+/** A Jupyter Server that answers as told, one answer after the other, the last one again and again. */
+function server(...answers: (SharedKernel | Error)[]) {
+  const asked: (string | undefined)[][] = [];
+  const left = async (...args: [string, string?]): Promise<SharedKernel> => {
+    const answer = answers[Math.min(asked.push(args), answers.length) - 1];
+    if (answer instanceof Error) throw answer;
+    return answer as SharedKernel;
+  };
+  return { asked, left };
+}
+
+function call() {
+  const messages: (string | undefined)[] = [];
+  const clock = new FakeClock();
+  const { context, cancelSource } = directContext({}, undefined, (_current, options) => {
+    messages.push(options?.message);
+    return true;
+  });
+  return { context: context as ToolContext, cancelSource, clock, messages };
+}
+
+const UNREACHABLE = new JupyterError("unreachable", "nobody answers");
+
+describe("the kernel of a run that an earlier process left", () => {
+  it("is found at once where its server answers, under a session of our own where it records", async () => {
+    const { asked, left } = server(KERNEL);
+    const { context, clock } = call();
+    expect(await kernelOf(LEFT, { left }, context, clock)).toBe(KERNEL);
+    expect(asked).toEqual([["k", undefined]]);
+  });
+
+  it("is spoken to under the session of the process that is gone where it records nothing", async () => {
+    const { asked, left } = server(KERNEL);
+    const { context, clock } = call();
+    await kernelOf({ ...LEFT, isRecorded: false }, { left }, context, clock);
+    expect(asked).toEqual([["k", "before"]]);
+  });
+
+  it("is waited for while its server comes up, and the task says so", async () => {
+    const { left } = server(UNREACHABLE, UNREACHABLE, KERNEL);
+    const { context, clock, messages } = call();
+    const found = kernelOf(LEFT, { left }, context, clock);
+    await clock.advance(4000);
+    expect(await found).toBe(KERNEL);
+    expect(messages[0]).toContain("waiting for the Jupyter Server: nobody answers");
+    expect(clock.pending).toBe(0);
+  });
+
+  it("is given up after a minute without an answer, with what is wrong", async () => {
+    const { left } = server(UNREACHABLE);
+    const { context, clock } = call();
+    const found = expect(kernelOf(LEFT, { left }, context, clock)).rejects.toBe(UNREACHABLE);
+    await clock.advance(62_000);
+    await found;
+  });
+
+  it("is waited for no longer once the task is cancelled", async () => {
+    const { left } = server(UNREACHABLE);
+    const { context, clock, cancelSource } = call();
+    const found = expect(kernelOf(LEFT, { left }, context, clock)).rejects.toBeInstanceOf(CancelledError);
+    await settle();
+    cancelSource.cancel();
+    await found;
+  });
+
+  it("that the server has no more has died; what else the server says is raised as it is", async () => {
+    const { context, clock } = call();
+    const gone = server(new JupyterError("not_found", "no such kernel"));
+    await expect(kernelOf(LEFT, gone, context, clock)).rejects.toThrow(/^Kernel k died: the server has no such kernel/);
+    const denied = new JupyterError("unauthorized", "wrong token");
+    await expect(kernelOf(LEFT, server(denied), context, clock)).rejects.toBe(denied);
+  });
+});
