@@ -35,10 +35,22 @@ export default defineConfig({
           // After the fast ones: what is measured there shares the machine with nothing but its own kind.
           sequence: { groupOrder: 1 },
           include: ["packages/*/test/**/*.live.test.ts", "test/**/*.live.test.ts"],
+          exclude: ["test/chaos/**", "**/node_modules/**"],
           globalSetup: ["test/services/jupyter.ts", "test/services/postgres.ts", "test/services/redis.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: "chaos",
+          // Last and by itself: it takes the whole machine.
+          sequence: { groupOrder: 2 },
+          include: ["test/chaos/**/*.live.test.ts"],
+          testTimeout: 900_000,
+          maxWorkers: 1,
         },
       },
     ],
