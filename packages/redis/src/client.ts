@@ -12,7 +12,8 @@ export interface RedisClient {
   /** Sends a command. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
-  duplicate(): RedisClient;
+  /** A client with the same options, but for `override`; a cluster's takes none of that shape. */
+  duplicate(override?: object): RedisClient;
   /** Ends the connection, or makes it anew. */
   disconnect(reconnect?: boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -59,6 +60,14 @@ export function createClient(settings: ConnectionSettings): RedisClient {
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
   return client as unknown as RedisClient;
+}
+
+/**
+ * Another client of the same server, to listen on. Whoever listens subscribes anew itself: what a client of ioredis does by
+ * itself then, nobody hears of, and when it fails because the connection breaks once more, it ends the process.
+ */
+export function listeningClient(client: RedisClient): RedisClient {
+  return client.nodes === undefined ? client.duplicate({ autoResubscribe: false }) : client.duplicate();
 }
 
 /** Where a URL leads, without who goes there and how: fit for messages. */

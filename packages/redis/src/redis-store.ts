@@ -18,7 +18,7 @@ import {
   type TaskSummary,
   taskIdsOf,
 } from "@claimcheck/core";
-import { createClient, describeUrl, type RedisClient } from "./client.js";
+import { createClient, describeUrl, listeningClient, type RedisClient } from "./client.js";
 import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
 import { Keys, orderOf, ownerDigest, placeOf } from "./keys.js";
 import { fieldsOf, RECORD_FIELDS, textsOfFields } from "./record-fields.js";
@@ -158,7 +158,7 @@ export class RedisStore extends ServerStore<Session> {
 
   #subscriber(client: RedisClient): Subscriber {
     return new Subscriber({
-      client: client.duplicate(),
+      client: listeningClient(client),
       channel: this.#keys.channel,
       logger: this.#logger,
       heartbeatMs: this.#options.heartbeatMs ?? 10_000,

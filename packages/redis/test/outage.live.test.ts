@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { TaskRecord } from "@claimcheck/core";
 import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
+import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { type LogLine, recordLog } from "../../../test/fixtures/log-recorder.js";
@@ -29,7 +30,8 @@ interface Opened {
 async function openStore(options: RedisStoreOptions = {}): Promise<Opened> {
   const prefix = options.prefix ?? `outage_${randomBytes(8).toString("hex")}`;
   const logger = recordLog();
-  const store = new RedisStore({ url: server.url, prefix, logger, ...options });
+  const where = options.client === undefined ? { url: server.url } : {};
+  const store = new RedisStore({ ...where, prefix, logger, ...options });
   closing.push(() => store.close());
   await store.open();
   return { store, prefix, log: logger.lines };
@@ -205,6 +207,28 @@ test.each([
     await eventually(() => heard.includes("tsk_after"));
   },
 );
+
+test("a listening connection that breaks while it subscribes anew harms nobody, and comes back", async () => {
+  const { proxy, url } = await openProxy();
+  const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => 10 });
+  closing.push(async () => client.disconnect());
+  const duplicate = client.duplicate.bind(client);
+  let breaks = 3;
+  client.duplicate = (override) => {
+    const listening = duplicate(override);
+    // Subscribed by then, and not answered yet.
+    const isBack = (): void => {
+      if (isSubscribed && breaks-- > 0) proxy.cut();
+    };
+    return listening.on("ready", isBack);
+  };
+  let isSubscribed = false;
+  const { store } = await openStore({ client });
+  isSubscribed = true;
+  // What nobody handles fails the run: it would have ended the process.
+  proxy.cut();
+  await eventually(() => breaks < 0 && store.health.signals === "connected");
+});
 
 test("a command whose answer never comes is given up, and its connection with it", async () => {
   const { proxy, url } = await openProxy();
