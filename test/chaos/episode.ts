@@ -163,7 +163,7 @@ class Episode {
   /** Looks at each of the client's tasks until it has ended, and answers what it asks. */
   async #settle(client: Client): Promise<void> {
     const { nodes } = this.#schedule;
-    await client.ask(client.number % nodes, "2025", "tasks/list", {});
+    await this.#findAll(client);
     const settleOne = async (taskId: string, n: number): Promise<void> => {
       for (let looks = n; Date.now() < this.#giveUpAt; looks += 1) {
         const seen = await client.ask(looks % nodes, "2026", "tasks/get", { taskId });
@@ -173,6 +173,15 @@ class Episode {
       }
     };
     await Promise.all([...(this.#known[client.number] as Set<string>)].map(settleOne));
+  }
+
+  /** Hears of the tasks too whose creation was not acknowledged. */
+  async #findAll(client: Client): Promise<void> {
+    for (let node = client.number; Date.now() < this.#giveUpAt; node += 1) {
+      const { reply } = await client.ask(node % this.#schedule.nodes, "2025", "tasks/list", {});
+      if (reply !== undefined && "result" in reply) return;
+      await sleep(PAUSE_MS);
+    }
   }
 
   /** Looks at everything once more, by every method and through every process. */

@@ -2,7 +2,7 @@
 import { check, type Violation } from "./checker.js";
 import { runSeed } from "./episode.js";
 import type { History } from "./history.js";
-import { scheduleOf } from "./schedule.js";
+import { type FaultWeights, scheduleOf } from "./schedule.js";
 import { timelineOf } from "./timeline.js";
 import { World, type WorldOptions } from "./world.js";
 
@@ -14,16 +14,21 @@ export interface SeedResult {
   timeline(): string;
 }
 
+export interface RunOptions extends Omit<WorldOptions, "nodes"> {
+  /** What breaks. Default: everything that can. */
+  faults?: FaultWeights;
+}
+
 /** Stops at the first seed that is not well, which the world does not outlive. */
 export async function* runSeeds(
-  options: Omit<WorldOptions, "nodes">,
+  { faults, ...options }: RunOptions,
   seeds: Iterable<number>,
 ): AsyncGenerator<SeedResult> {
   const { nodes } = scheduleOf(options.kind, 0);
   const world = await World.open({ ...options, nodes });
   try {
     for (const seed of seeds) {
-      const history = await runSeed(world, scheduleOf(options.kind, seed));
+      const history = await runSeed(world, scheduleOf(options.kind, seed, faults));
       const violations = check(history);
       const log = violations.length > 0 ? world.log() : "";
       yield { seed, history, violations, timeline: () => `${timelineOf(history, violations)}\n\n${log.slice(-4000)}` };

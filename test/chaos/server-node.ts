@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ProcessConfig } from "./server-process.js";
 
 /** Where nobody serves: a port that refuses. */
-const NOWHERE = "http://127.0.0.1:9/mcp";
+const NOWHERE = "http://127.0.0.1:2/mcp";
 
 /** How often a process is started whose store cannot be opened. */
 const MOST_STARTS = 30;
