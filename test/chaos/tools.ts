@@ -1,6 +1,6 @@
 /** The tools of a process under test: each run writes its beginning, its checkpoints and its end to the journal. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Tasks, ToolContext } from "@claimcheck/mcp";
+import type { ResumeHandler, Tasks, ToolContext, ToolHandler } from "@claimcheck/mcp";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Journal } from "./journal.js";
@@ -24,21 +24,31 @@ export interface Toolbox {
 }
 
 export function registerTools(tasks: Tasks, server: McpServer, toolbox: Toolbox): void {
-  for (const [name, recovery] of Object.entries(TOOLS) as [ToolName, (typeof TOOLS)[ToolName]][]) {
+  for (const name of Object.keys(TOOLS) as ToolName[]) {
+    const begin: ToolHandler<typeof INPUT> = (work, ctx) => run(name, work, ctx, undefined, toolbox);
+    const resume: ResumeHandler<typeof INPUT> = (work, ctx, checkpoint) => run(name, work, ctx, checkpoint, toolbox);
+    const recovery = TOOLS[name] === "resume" ? { resume } : TOOLS[name];
     const config = { inputSchema: INPUT, execution: { taskSupport: "required" }, recovery } as const;
-    tasks.registerTool(server, name, config, (work, ctx) => run(name, work, ctx, toolbox));
+    tasks.registerTool(server, name, config, begin);
   }
 }
 
 let runs = 0;
 
-async function run(tool: ToolName, work: Work, ctx: ToolContext, { journal, epochOf }: Toolbox): Promise<unknown> {
+async function run(
+  tool: ToolName,
+  work: Work,
+  ctx: ToolContext,
+  resumeFrom: unknown,
+  { journal, epochOf }: Toolbox,
+): Promise<unknown> {
   const taskId = ctx.task?.taskId ?? "";
   const [epoch, run] = [epochOf(taskId), `${process.pid}.${++runs}`];
-  const { resumeFrom } = ctx;
   journal.write({ event: "start", run, taskId, epoch, owner: String(ctx.request.owner), tool, work, resumeFrom });
   try {
-    await takeSteps(tool, work, ctx, (step) => journal.write({ event: "checkpoint", run, taskId, step }));
+    await takeSteps(tool, work, ctx, Number(resumeFrom ?? 0), (step) =>
+      journal.write({ event: "checkpoint", run, taskId, step }),
+    );
     const word = work.asks ? await askFor(ctx) : undefined;
     journal.write({ event: "end", run, taskId, how: work.end === "return" ? "returned" : "threw" });
     if (work.end === "throw") throw new Error(`as asked, in ${run}`);
@@ -49,8 +59,13 @@ async function run(tool: ToolName, work: Work, ctx: ToolContext, { journal, epoc
   }
 }
 
-async function takeSteps(tool: ToolName, work: Work, ctx: ToolContext, kept: (step: number) => void): Promise<void> {
-  const from = tool === "onward" && typeof ctx.resumeFrom === "number" ? ctx.resumeFrom : 0;
+async function takeSteps(
+  tool: ToolName,
+  work: Work,
+  ctx: ToolContext,
+  from: number,
+  kept: (step: number) => void,
+): Promise<void> {
   for (let step = from + 1; step <= STEPS; step += 1) {
     await sleep(work.runMs / STEPS, undefined, work.deaf ? {} : { signal: ctx.signal });
     ctx.task?.recordOutput([{ type: "text", text: `step ${step}` }]);
