@@ -1,5 +1,5 @@
 /**
- * `npm run chaos -- --store postgres --seed 123`: one seed of the chaos tests, on the sources as they are; a timeline when
+ * `npm run chaos -- --store postgres --seed 123`: one seed of the chaos tests, on the built packages; a timeline when
  * it fails. `--seeds 20` runs that many from there on. Without arguments, seed 1 on SQLite.
  */
 import { join } from "node:path";

@@ -8,7 +8,7 @@ import type { ProcessConfig } from "./server-process.js";
 /** Where nobody serves: a port that refuses. */
 const NOWHERE = "http://127.0.0.1:2/mcp";
 
-/** How often a process is started whose store cannot be opened. */
+/** How often a process is started whose store cannot be opened; for longer a server is never away. */
 const MOST_STARTS = 30;
 
 export interface ServerNodeOptions {
@@ -26,6 +26,7 @@ export class ServerNode {
   #url = NOWHERE;
   #starting: Promise<void> | undefined;
   #isPaused = false;
+  #hasServed = false;
 
   constructor(options: ServerNodeOptions) {
     this.#options = options;
@@ -48,11 +49,13 @@ export class ServerNode {
   }
 
   async #start(): Promise<void> {
-    for (let tries = 0; this.#child === undefined; tries += 1) {
-      if (await this.#spawn()) return;
-      if (tries === MOST_STARTS) throw new Error("A process of the test could not be started; its log says why.");
+    for (let tries = 1; this.#child === undefined; tries += 1) {
+      if (await this.#spawn()) break;
+      // The first one of all finds its store there.
+      if (!this.#hasServed || tries === MOST_STARTS) throw new Error("A process under test could not be started.");
       await sleep(200);
     }
+    this.#hasServed = true;
   }
 
   /** Whether the new process serves; one that cannot open its store, as while that is away, ends. */

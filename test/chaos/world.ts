@@ -52,8 +52,9 @@ export class World {
       await world.heal();
       return world;
     } catch (error) {
+      const log = world.log();
       await world.close();
-      throw error;
+      throw new Error(`${(error as Error).message}\n${log}`, { cause: error });
     }
   }
 
