@@ -42,12 +42,12 @@ function newStore(place: StorePlace): TaskStore {
       return new PostgresStore({
         url: place.url,
         poolSize: 4,
-        connectTimeoutMs: 500,
+        connectTimeoutMs: 1000,
         queryTimeoutMs: 1500,
         heartbeatMs: 500,
       });
     case "redis":
-      return new RedisStore({ url: place.url, connectTimeoutMs: 500, commandTimeoutMs: 1500, heartbeatMs: 500 });
+      return new RedisStore({ url: place.url, connectTimeoutMs: 1000, commandTimeoutMs: 1500, heartbeatMs: 500 });
   }
 }
 
