@@ -175,6 +175,7 @@ export class Recovery {
       type: "lease",
       runnerId: this.#options.runnerId,
       leaseUntilAt: this.#options.leaseUntilAt(),
+      seen: task.attempt,
       ...this.#whatIsSaid(task, tool),
     });
     if (leased !== null && leased.refused === undefined) await this.#options.adopt(leased.task);

@@ -34,8 +34,11 @@ type CancelHow = NonNullable<Cancellation["how"]>;
 
 /** What may happen to a task from outside its attempt. */
 export type OutsideEvent =
-  /** `statusMessage`: what clients are told of it when the tool has begun before. */
-  | { type: "lease"; runnerId: string; leaseUntilAt: number; statusMessage?: string }
+  /**
+   * `seen`: the attempt by which it was decided that the task may run; refused when it has moved on since.
+   * `statusMessage`: what clients are told of it when the tool has begun before.
+   */
+  | { type: "lease"; runnerId: string; leaseUntilAt: number; seen?: Attempt; statusMessage?: string }
   | { type: "answer"; key: string; answer: JsonObject }
   /** Asks whoever runs the task to stop it. */
   | { type: "request_cancel" }
@@ -53,6 +56,7 @@ export type Refusal =
   | "not_leased"
   | "lease_live"
   | "not_due"
+  | "moved_on"
   | "cancel_requested"
   | "unknown_question"
   | "already_answered"
@@ -138,6 +142,8 @@ function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>
   if (task.cancellation !== undefined) return refuse("cancel_requested");
   if (attempt.state === "queued" && attempt.notBeforeAt !== undefined && attempt.notBeforeAt > now)
     return refuse("not_due");
+  // Its runner may have begun the work after all: whether it may be done again is another question.
+  if (event.seen !== undefined && hasMovedOn(event.seen, attempt)) return refuse("moved_on");
   const { runnerId, leaseUntilAt } = event;
   // A lease under which nothing ran was no try.
   const tries = attempt.state === "leased" && attempt.startedAt === undefined ? attempt.tries : attempt.tries + 1;
@@ -149,6 +155,12 @@ function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>
   // The code that had said `requireInput` is gone; open questions are still there to be answered.
   if (task.status === "input_required" && outstandingQuestions(task).length === 0) changes.status = "working";
   return { changes };
+}
+
+/** Whether anything but the lease's deadline is another. */
+function hasMovedOn(seen: Attempt, attempt: Attempt): boolean {
+  const startedAt = (of: Attempt): number | undefined => (of.state === "leased" ? of.startedAt : undefined);
+  return seen.epoch !== attempt.epoch || seen.state !== attempt.state || startedAt(seen) !== startedAt(attempt);
 }
 
 /** What clients see change when a tool that has begun before is run again. */

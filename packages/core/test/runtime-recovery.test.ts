@@ -3,9 +3,11 @@ import {
   InProcessRunner,
   type JsonValue,
   type Outcome,
+  type TaskRecord,
   type ToolContext,
   type ToolDefinition,
   type ToolHandler,
+  transition,
 } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
@@ -161,6 +163,33 @@ describe("a task whose process is lost", () => {
     }
     expect(runs).toBe(3);
     expect(await backend.memory.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
+  });
+
+  it("is not run again when its runner, late, began it after all while it was being taken up", async () => {
+    const { clock, backend } = cluster();
+    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const again = new HeldHandler();
+    const alive = await node(backend, clock, again.handler);
+    await dead.start();
+    const { taskId } = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    const update = alive.store.update.bind(alive.store);
+    let isLate = false;
+    alive.store.update = async (id, version, changes) => {
+      if (id === taskId && !isLate) {
+        isLate = true;
+        const task = (await backend.memory.get(id)) as TaskRecord;
+        const start = { type: "start", epoch: 1, leaseUntilAt: clock.now() - 1 } as const;
+        const decided = transition(task, start, clock.now());
+        if ("changes" in decided) await backend.memory.update(id, task.version, decided.changes);
+      }
+      return update(id, version, changes);
+    };
+    await clock.advance(LEASE_MS * 3);
+    expect(isLate).toBe(true);
+    expect(again.contexts).toHaveLength(0);
+    expect(await alive.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
   });
 
   it("that never started is run, whatever its policy, and that does not count as a try", async () => {
