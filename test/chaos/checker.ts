@@ -60,7 +60,7 @@ class Facts {
   readonly history: History;
   readonly sightingsOf = new Map<string, Sighting[]>();
   readonly startsOf = new Map<string, Start[]>();
-  /** Whose a task is, by whoever was given it or ran it. */
+  /** Whose a task is, by whoever ran it, was given it, or has it in a listing. */
   readonly clientOf = new Map<string, number>();
   readonly #late: Disturbance[];
 
@@ -71,6 +71,11 @@ class Facts {
     for (const line of history.journal) if (line.event === "start") this.#started(line);
     for (const { client, acknowledged } of history.creations)
       for (const { taskId } of acknowledged) if (!this.clientOf.has(taskId)) this.clientOf.set(taskId, client);
+    // Of what was not acknowledged and never ran, the first listing tells.
+    for (const { client, method, ...rest } of history.exchanges)
+      if (method === "tasks/list")
+        for (const { taskId } of sightingsIn({ client, method, ...rest }))
+          if (!this.clientOf.has(taskId)) this.clientOf.set(taskId, client);
     this.#late = history.journal.flatMap((line) =>
       line.event === "late" ? [{ kind: line.why, node: line.node, fromAt: line.sinceAt, untilAt: line.at }] : [],
     );
@@ -145,9 +150,11 @@ function saysNoSuchTask({ reply }: Exchange): boolean {
 
 /** Nothing is `working` for ever. */
 function stuckTasks(facts: Facts): Violation[] {
-  const { healedAt, creations } = facts.history;
+  const { healedAt, settledAt, creations } = facts.history;
   const stuck = (taskId: string): Violation[] => {
     const sightings = facts.sightingsOf.get(taskId) ?? [];
+    // A request that its client had given up may make a task at any time, which nobody was waiting for.
+    if (sightings.every(({ exchange }) => exchange.sentAt >= settledAt)) return [];
     const over = sightings.find(({ state }) => state !== "live");
     if (over !== undefined && over.exchange.sentAt <= healedAt + SETTLE_MS) return [];
     // What cannot be found is lost, which is another rule's.

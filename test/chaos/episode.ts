@@ -163,7 +163,6 @@ class Episode {
   /** Looks at each of the client's tasks until it has ended, and answers what it asks. */
   async #settle(client: Client): Promise<void> {
     const { nodes } = this.#schedule;
-    await this.#findAll(client);
     const settleOne = async (taskId: string, n: number): Promise<void> => {
       for (let looks = n; Date.now() < this.#giveUpAt; looks += 1) {
         const seen = await client.ask(looks % nodes, "2026", "tasks/get", { taskId });
@@ -172,16 +171,25 @@ class Episode {
         await sleep(PAUSE_MS);
       }
     };
-    await Promise.all([...(this.#known[client.number] as Set<string>)].map(settleOne));
+    const settled = new Set<string>();
+    for (
+      let left = await this.#findAll(client, settled);
+      left.length > 0;
+      left = await this.#findAll(client, settled)
+    ) {
+      for (const taskId of left) settled.add(taskId);
+      await Promise.all(left.map(settleOne));
+    }
   }
 
-  /** Hears of the tasks too whose creation was not acknowledged. */
-  async #findAll(client: Client): Promise<void> {
+  /** The client's tasks but for `settled`, those too whose creation was not acknowledged. */
+  async #findAll(client: Client, settled: ReadonlySet<string>): Promise<string[]> {
     for (let node = client.number; Date.now() < this.#giveUpAt; node += 1) {
       const { reply } = await client.ask(node % this.#schedule.nodes, "2025", "tasks/list", {});
-      if (reply !== undefined && "result" in reply) return;
+      if (reply !== undefined && "result" in reply) break;
       await sleep(PAUSE_MS);
     }
+    return [...(this.#known[client.number] as Set<string>)].filter((taskId) => !settled.has(taskId));
   }
 
   /** Looks at everything once more, by every method and through every process. */
