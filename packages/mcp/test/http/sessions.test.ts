@@ -397,8 +397,11 @@ describe("a request outside a session", () => {
     expect(client.sessionId).toBeUndefined();
     expect((await fetch(served.url, { headers: client.headers })).status).toBe(405);
   });
+});
 
-  it("a hundred clients with the same ids each get their own answer", async () => {
+it.each([true, false])(
+  "a hundred clients with the same ids each get their own answer, in sessions: %s",
+  async (inSessions) => {
     const { serving: served } = await serving(
       (tasks, server) =>
         tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
@@ -410,9 +413,10 @@ describe("a request outside a session", () => {
     );
     const answers = Array.from({ length: 100 }, async (_, i) => {
       const client = new HttpClient(served.url, { "x-nonce": `n${i}`, authorization: "Bearer secret" });
+      if (inSessions) await client.initialize();
       const response = await client.post("tools/call", { name: "dig" }, { id: i % 3 });
       return (await replyOf(response)).result?.structuredContent;
     });
     expect(await Promise.all(answers)).toEqual(Array.from({ length: 100 }, (_, i) => ({ "x-nonce": `n${i}` })));
-  });
-});
+  },
+);

@@ -39,6 +39,8 @@ function factory() {
     console.error("all said");
     return "said";
   });
+  const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+  tasks.registerTool(server, "asks", optional, (_args, ctx) => ctx.elicit({ message: "Who?", requestedSchema }));
   tasks.registerTool(server, "big", optional, () => "x".repeat(10_000_000));
   return server;
 }

@@ -62,7 +62,11 @@ class PipedServer {
 
   async initialize(): Promise<void> {
     const clientInfo = { name: "piped", version: "0" };
-    await this.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
+    await this.request("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: { elicitation: {} },
+      clientInfo,
+    });
   }
 
   async callTask(name: string, extra: object = {}): Promise<string> {
@@ -231,6 +235,31 @@ it("the end of stdin ends the connection, with a task running; what is still in 
   server.process.stdin.end();
   expect(await server.exit()).toBe(0);
   expect(server.stderr).not.toContain("onerror");
+});
+
+it("nor does a task that waits for a person keep the process", async () => {
+  const server = await connected();
+  const taskId = await server.callTask("asks");
+  await expect.poll(async () => (await server.request("tasks/get", { taskId })).result?.status).toBe("input_required");
+  server.process.stdin.end();
+  expect(await server.exit()).toBe(0);
+});
+
+it("an answer that a slow client has not read when it ends stdin is written out before the process ends", async () => {
+  const server = await connected();
+  const { stdin, stdout } = server.process;
+  stdout.pause();
+  void server.request("tools/call", { name: "big" });
+  await expect.poll(() => stdout.readableLength).toBeGreaterThan(0);
+  stdin.end();
+  // Another turn of the server's, which it must not use to exit.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(server.process.exitCode).toBeNull();
+  stdout.resume();
+  expect(await server.exit()).toBe(0);
+  await expect.poll(() => server.saidOver).toBe(true);
+  const last = server.messages.at(-1)?.result as { content: [{ text: string }] };
+  expect(last.content[0].text).toHaveLength(10_000_000);
 });
 
 it("the stdin of a client that has never said anything may end too", async () => {
