@@ -46,7 +46,7 @@ export function answersMethod(
     binding,
     connection,
     dialect,
-    era,
+    declaration,
     sender: senderOf(request, extra, connection),
     params,
     signal,

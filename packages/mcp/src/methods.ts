@@ -8,7 +8,6 @@ import {
   type Answer,
   DATALAYER_EXTENSION,
   type Dialect,
-  type Era,
   type Fault,
   identityRequired,
   methodNotFound,
@@ -18,8 +17,9 @@ import {
 } from "./dialects/dialect.js";
 import { extensionRequired } from "./dialects/extension-2026-07-28.js";
 import { wireError } from "./error-map.js";
+import type { Respondent } from "./questions/delivery.js";
 import { giveAnswers } from "./questions/take-answer.js";
-import { asObject, type Sender, senderOf } from "./request.js";
+import { asObject, type Declaration, type Sender, senderOf } from "./request.js";
 
 /** One request of a tasks method, however it came to be served. */
 export interface TaskRequest {
@@ -27,7 +27,7 @@ export interface TaskRequest {
   connection: Connection;
   /** Of the request; `null` when tasks were not negotiated. */
   dialect: Dialect | null;
-  era: Era;
+  declaration: Declaration;
   sender: Sender;
   params: JsonObject;
   /** Fires when nobody waits for the answer any more. */
@@ -98,7 +98,7 @@ function taskRequest(
     binding,
     connection: binding.connection,
     dialect: own ?? dialect,
-    era: declaration.era,
+    declaration,
     sender: senderOf(context),
     params,
     signal,
@@ -147,13 +147,14 @@ function isInVain(method: Method, answer: Answer): boolean {
 }
 
 async function get(request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
-  const { binding, connection, sender, params, era } = request;
+  const { binding, params, declaration } = request;
+  const { era } = declaration;
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   const { runtime, deliveries } = binding.shared;
   const task = await runtime.get(owner, taskId);
   if (task === null) return { fault: noSuchTask() };
-  if (task.status === "input_required" && era === "2025") deliveries.polled(task, connection, sender, owner);
+  if (task.status === "input_required" && era === "2025") deliveries.polled(task, respondent(request, owner));
   const partialOutput = asObject(params._meta)?.[PARTIAL_OUTPUT_META] === true;
   return { result: dialect.got(task, { now: runtime.now(), partialOutput, era }) };
 }
@@ -174,12 +175,13 @@ async function cancel({ binding, params }: TaskRequest, dialect: Dialect, owner:
 }
 
 async function result(request: TaskRequest, dialect: Dialect, owner: string): Promise<Answer> {
-  const { binding, connection, params, sender, signal, era } = request;
+  const { binding, connection, params, sender, signal, declaration } = request;
   const taskId = taskIdOf(params);
   if (typeof taskId !== "string") return { fault: taskId };
   // Side messages have a choice of streams over HTTP only.
   const endWait = sender.httpRequest === undefined ? undefined : connection.waits(taskId, sender.id);
-  const carry = era === "2025" ? binding.shared.deliveries.carrier(connection, sender, owner) : undefined;
+  const { deliveries } = binding.shared;
+  const carry = declaration.era === "2025" ? deliveries.carrier(respondent(request, owner)) : undefined;
   try {
     const until = untilAnswered(dialect, carry);
     const task = await binding.shared.runtime.wait(owner, taskId, { signal, until });
@@ -192,6 +194,10 @@ async function result(request: TaskRequest, dialect: Dialect, owner: string): Pr
   } finally {
     endWait?.();
   }
+}
+
+function respondent({ connection, sender, declaration }: TaskRequest, owner: string): Respondent {
+  return { connection, sender, owner, askable: declaration.askable };
 }
 
 /** A request that was once kept open stays open to the end, also where a working task would have been refused, and carries what is asked. */

@@ -61,9 +61,9 @@ export async function attend(
   attendant: Attendant,
   windowMs: number,
 ): Promise<Answer | null> {
-  const { era, connection, sender, signal } = attendant;
+  const { era, askable, connection, sender, signal } = attendant;
   const { owner } = attendant.identity;
-  const carry = era === "2025" ? deliveries.carrier(connection, sender, owner) : undefined;
+  const carry = era === "2025" ? deliveries.carrier({ connection, sender, owner, askable }) : undefined;
   const until = (task: TaskRecord): boolean => {
     if (outstandingQuestions(task).length === 0) return false;
     if (carry === undefined || !canAsk(task, attendant)) return true;

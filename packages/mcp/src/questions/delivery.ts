@@ -16,6 +16,7 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { Connection } from "../connection.js";
 import { RELATED_TASK_META } from "../dialects/dialect.js";
 import type { Sender } from "../request.js";
+import { lackingCapability } from "./client-capabilities.js";
 
 /** How long a poller is not asked again what was sent to it; the stream it was sent on may have died with it. */
 const ASK_AGAIN_MS = 5 * 60_000;
@@ -32,6 +33,15 @@ export function questionOfId(id: unknown): { taskId: string; key: string } | und
   if (typeof id !== "string" || !id.startsWith(PREFIX)) return undefined;
   const [taskId, key, nonce, ...more] = id.slice(PREFIX.length).split("/");
   return taskId && key && nonce && more.length === 0 ? { taskId, key } : undefined;
+}
+
+/** Whoever sent a request on whose stream may be asked. */
+export interface Respondent {
+  connection: Connection;
+  sender: Sender;
+  owner: string;
+  /** What the client said about being asked; `undefined` when it said nothing to this process. */
+  askable: JsonObject | undefined;
 }
 
 /** One client's view of one question. */
@@ -65,30 +75,28 @@ export class Deliveries {
    * A `tasks/result` that is open carries what is asked. Over HTTP each such request does: whether the one before it is
    * still read by anybody cannot be told.
    */
-  carrier(connection: Connection, sender: Sender, owner: string): (task: TaskRecord) => void {
+  carrier(respondent: Respondent): (task: TaskRecord) => void {
     // Made when there is something to carry: most of these requests never see a question.
     let carried: Set<string> | undefined;
     return (task) => {
       carried ??= new Set();
-      const client = clientOf(connection, sender, owner);
-      for (const question of outstandingQuestions(task)) {
+      for (const question of askedOf(respondent, task)) {
         if (carried.has(question.key)) continue;
         carried.add(question.key);
-        const delivery = this.#deliveryOf(task, client, question.key);
-        if (!wasHeard(delivery, sender)) this.#send(delivery, task, question, connection, sender);
+        const delivery = this.#deliveryOf(task, respondent, question.key);
+        if (!wasHeard(delivery, respondent)) this.#send(delivery, task, question, respondent);
       }
     };
   }
 
   /** A poll is about to be answered: asks on its stream what the client does not come to fetch. */
-  polled(task: TaskRecord, connection: Connection, sender: Sender, owner: string): void {
-    const client = clientOf(connection, sender, owner);
-    for (const question of outstandingQuestions(task)) {
-      const delivery = this.#deliveryOf(task, client, question.key);
+  polled(task: TaskRecord, respondent: Respondent): void {
+    for (const question of askedOf(respondent, task)) {
+      const delivery = this.#deliveryOf(task, respondent, question.key);
       delivery.shown += 1;
-      if (delivery.shown < 2 || wasHeard(delivery, sender)) continue;
+      if (delivery.shown < 2 || wasHeard(delivery, respondent)) continue;
       if (delivery.sentAt !== undefined && this.#runtime.now() - delivery.sentAt < ASK_AGAIN_MS) continue;
-      this.#send(delivery, task, question, connection, sender);
+      this.#send(delivery, task, question, respondent);
     }
   }
 
@@ -99,16 +107,17 @@ export class Deliveries {
     }
   }
 
-  #send(delivery: Delivery, task: TaskRecord, question: Question, connection: Connection, { id }: Sender): void {
+  #send(delivery: Delivery, task: TaskRecord, question: Question, { connection, sender }: Respondent): void {
+    const { id } = sender;
     const request = { id: requestIdOf(task.taskId, question.key), connection, relatedRequestId: id };
     delivery.sentAt = this.#runtime.now();
     delivery.request = request;
     connection.ask({ id: request.id, method: question.method, params: paramsOf(task.taskId, question) }, id);
   }
 
-  #deliveryOf(task: TaskRecord, client: string, key: string): Delivery {
+  #deliveryOf(task: TaskRecord, respondent: Respondent, key: string): Delivery {
     const { deliveries } = this.#followed.get(task.taskId) ?? this.#follow(task.taskId);
-    const name = JSON.stringify([client, key]);
+    const name = JSON.stringify([clientOf(respondent), key]);
     let delivery = deliveries.get(name);
     if (delivery === undefined) {
       delivery = { key, shown: 0 };
@@ -141,14 +150,20 @@ function settle({ deliveries }: Followed, open: readonly string[]): void {
   }
 }
 
+/** What the task asks and the client can be asked: the task may be one of another client, which declared more. */
+function askedOf({ askable }: Respondent, task: TaskRecord): Question[] {
+  return outstandingQuestions(task).filter((question) => lackingCapability(question, askable) === null);
+}
+
 /** Whoever polls in requests that stand alone is known by the owner only; elsewhere each connection is a client. */
-function clientOf(connection: Connection, { sessionId, httpRequest }: Sender, owner: string): string {
+function clientOf({ connection, sender, owner }: Respondent): string {
+  const { sessionId, httpRequest } = sender;
   return sessionId === undefined && httpRequest !== undefined ? `owner ${owner}` : `connection ${connection.id}`;
 }
 
 /** On a pipe nothing is lost: what was sent once need not be sent again. */
-function wasHeard({ sentAt }: Delivery, { httpRequest }: Sender): boolean {
-  return sentAt !== undefined && httpRequest === undefined;
+function wasHeard({ sentAt }: Delivery, { sender }: Respondent): boolean {
+  return sentAt !== undefined && sender.httpRequest === undefined;
 }
 
 function paramsOf(taskId: string, { key, params }: Question): JsonObject {

@@ -30,7 +30,7 @@ describe.each(["2025-11-25", "datalayer"] as const)("in contract %s", (contract)
       { contract, ownership: "single-user" },
     );
     const client = await connect({ capabilities });
-    return { client, connect: () => connect({ capabilities }), tasks };
+    return { client, connect: (declared = capabilities) => connect({ capabilities: declared }), tasks };
   }
 
   const sure = (ctx: ToolContext) => ctx.elicit({ message: "Sure?", requestedSchema: SURE });
@@ -213,6 +213,25 @@ describe.each(["2025-11-25", "datalayer"] as const)("in contract %s", (contract)
     );
     expect(asked(client)).toEqual([]);
   });
+
+  it.each([
+    ["nothing", {}],
+    ["pages and no forms", { elicitation: { url: {} } }],
+  ])(
+    "a client that declared %s is not asked what another one's task asks, whose client still is",
+    async (_title, other) => {
+      const { client, connect, tasks } = await asking(sure);
+      const { taskId } = await client.callTask("dig");
+      await isAsked(tasks, taskId);
+      const undeclared = await connect(other);
+      for (let polls = 0; polls < 3; polls += 1) await undeclared.request("tasks/get", { taskId });
+      const results = [undeclared, client].map((each) => each.request("tasks/result", { taskId }));
+      await undeclared.request("ping");
+      await respond(client, await next(client), { result: yes });
+      for (const { result } of await Promise.all(results)) expect(result).toMatchObject({ structuredContent: yes });
+      expect(asked(undeclared)).toEqual([]);
+    },
+  );
 
   it("in a direct call is the SDK's own request, checked in the same way", async () => {
     const { client } = await asking(sure);
