@@ -45,8 +45,8 @@ export class MemoryStore implements TaskStore {
 
   async create(record: TaskRecord): Promise<TaskRecord> {
     const index = this.#owner(record.owner);
-    const holder = record.idempotencyKey === undefined ? undefined : index.keys.get(record.idempotencyKey);
-    if (holder !== undefined && !isExpired(holder.record, this.#clock.now())) return holder.record;
+    const holder = record.idempotencyKey === undefined ? undefined : this.#live(index.keys.get(record.idempotencyKey));
+    if (holder !== undefined) return holder.record;
     if (this.#entries.has(record.taskId)) throw new Error(`Task id ${record.taskId} is taken.`);
     const { taskId, createdAt } = record;
     const entry: Entry = { taskId, createdAt, removed: false, record: frozenCopy(record), expiresAt: NEVER };
@@ -105,7 +105,8 @@ export class MemoryStore implements TaskStore {
   }
 
   #live(entry: Entry | undefined): Entry | undefined {
-    return entry === undefined || isExpired(entry.record, this.#clock.now()) ? undefined : entry;
+    // By the entry alone: among many tasks the record lies in no cache of the processor's, and a reader may not need it.
+    return entry === undefined || entry.expiresAt <= this.#clock.now() ? undefined : entry;
   }
 
   #owner(owner: string): OwnerIndex {

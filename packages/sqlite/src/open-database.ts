@@ -24,6 +24,13 @@ const LOG_SIZE_LIMIT_BYTES = 16 * 2 ** 20;
 const CACHE_SIZE = -64 * 1024;
 
 /**
+ * Reads go to the mapped file, as far as SQLite maps one (2 GiB): with a million tasks the page that holds the one that is
+ * asked for is seldom in the cache, and fetching it by a system call costs more than the rest of the read. Safe because
+ * nothing shortens the file while it is open: this store never vacuums it, and writes go the usual way.
+ */
+const MAPPED_SIZE = 2 ** 31;
+
+/**
  * Opens the file at `path`, an absolute path, and creates it if there is none. Its tables are brought up to date.
  *
  * @throws TaskError `store_unusable`
@@ -59,6 +66,7 @@ async function prepareFile(database: Database, path: string, busyTimeoutMs: numb
   await retryWhileBusy(() => database.exec("PRAGMA store.journal_mode = WAL"), busyTimeoutMs);
   database.exec(`
     PRAGMA store.synchronous = FULL;
+    PRAGMA store.mmap_size = ${MAPPED_SIZE};
     PRAGMA store.cache_size = ${CACHE_SIZE};
     PRAGMA store.journal_size_limit = ${LOG_SIZE_LIMIT_BYTES};
   `);
