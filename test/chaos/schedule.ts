@@ -9,7 +9,7 @@ export const LEASE_MS = 1200;
 /** For how long operations and faults begin. */
 const SPAN_MS = 2400;
 /** How long after everything works again clients wait for tasks to end: many times what it takes on an idle machine. */
-export const SETTLE_MS = 20_000;
+export const SETTLE_MS = 60_000;
 /** How many clients there are; each is an owner of its own. */
 export const CLIENTS = 3;
 const KEYS_OF_A_CLIENT = 4;
