@@ -377,9 +377,16 @@ export class TaskRuntime {
     return attempt.stopAndFail("shutdown", "The server shut down before the work ended.");
   }
 
+  /**
+   * The store read its clock at some instant between the question and the answer, which may be long apart: an answer that
+   * was held up must not set the clock back, as leases would end too soon then. What it does not rule out stays.
+   */
   async #readStoreClock(): Promise<void> {
     if (this.#store.now === undefined) return;
-    this.#clockOffsetMs = (await this.#store.now()) - this.#clock.now();
+    const askedAt = this.#clock.now();
+    const storeAt = await this.#store.now();
+    const [least, most] = [storeAt - this.#clock.now(), storeAt - askedAt];
+    this.#clockOffsetMs = Math.min(Math.max(this.#clockOffsetMs, least), most);
   }
 
   async #renewLeases(): Promise<void> {

@@ -231,6 +231,22 @@ describe("time of the store's own", () => {
       expect(await get(taskId)).toMatchObject({ status: "failed", finishedAt: createdAt + 2500 });
     }
   });
+
+  it("does not go back because an answer was held up on its way", async () => {
+    const clock = new FakeClock();
+    const offMs = 3_600_000;
+    let heldUpMs = 0;
+    const now = async (): Promise<number> => {
+      const read = clock.now() + offMs;
+      if (heldUpMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, heldUpMs));
+      return read;
+    };
+    const store = Object.assign(new SharedBackend(clock).handle(), { now });
+    const { runtime } = await openRuntime(endless, { clock, store, leaseMs: 3000 });
+    heldUpMs = 800;
+    await clock.advance(10_000);
+    expect(runtime.now()).toBe(clock.now() + offMs);
+  });
 });
 
 it("both runtimes together leave nothing behind", async () => {
