@@ -1,4 +1,5 @@
 /** A client that speaks JSON-RPC by hand in one dialect, over any wire: what is on the wire is what a test sees. */
+import { eventually } from "../fixtures/eventually.js";
 import type { HttpPart, Message, Wire } from "./wires.js";
 
 export const DIALECTS = ["2025-11-25", "io.datalayer/tasks", "2026-07-28"] as const;
@@ -152,11 +153,10 @@ export class Client {
 
   /** Polls until the task `fits`. */
   async until(taskId: string, fits: (task: WireTask) => boolean): Promise<WireTask> {
-    for (;;) {
+    return await eventually(async () => {
       const task = await this.get(taskId);
-      if (fits(task)) return task;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+      return fits(task) && task;
+    });
   }
 
   /** Polls until the task has ended. */

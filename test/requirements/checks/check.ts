@@ -1,6 +1,7 @@
 /** What a check gets, and what many of them begin with. */
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
+import { eventually } from "../../fixtures/eventually.js";
 import { type Client, resultOf, type WireTask } from "../../protocol/client.js";
 import type { Serving } from "../../protocol/serving.js";
 import type { RequirementId } from "../requirements.js";
@@ -38,7 +39,7 @@ export async function held(client: Client, args: object = {}, extra: Record<stri
   };
   const task = await client.create("hold", { gate, ...args }, extra);
   onTestFinished(letGo);
-  while (!(await notes()).includes("started")) await new Promise((resolve) => setImmediate(resolve));
+  await eventually(async () => (await notes()).includes("started"));
   return { ...task, letGo, notes };
 }
 

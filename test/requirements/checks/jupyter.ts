@@ -7,6 +7,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { expect } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../../packages/cli/src/store.js";
+import { eventually } from "../../fixtures/eventually.js";
 import { completion, workingTask } from "../../fixtures/working-task.js";
 import { type Client, IDEMPOTENCY_KEY, resultOf } from "../../protocol/client.js";
 import { type ChecksOf, ENDS, held, listed } from "./check.js";
@@ -232,7 +233,5 @@ export const LIBRARY_CHECKS: Record<LibraryId, () => Promise<void>> = {
 
 /** Resolves once the id is answered as one that never was. */
 async function gone(client: Client, taskId: string): Promise<void> {
-  while ((await client.request("tasks/get", { taskId })).error?.code !== -32602) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(async () => (await client.request("tasks/get", { taskId })).error?.code === -32602);
 }
