@@ -38,7 +38,7 @@ export type { JsonObject, JsonValue } from "./json.js";
 export type { Limits } from "./limits.js";
 export { DEFAULT_LIMITS } from "./limits.js";
 export type { Logger } from "./logger.js";
-export { describeError, stderrLogger } from "./logger.js";
+export { describeError, stderrLogger, textOfThrown } from "./logger.js";
 export type { MemoryStoreOptions } from "./memory-store.js";
 export { MemoryStore } from "./memory-store.js";
 export type { CreatedTask, CreateTask } from "./new-task.js";

@@ -7,8 +7,10 @@ import {
   type Logger,
   retryAfter,
   type ToolRecovery,
+  textOfThrown,
 } from "@claimcheck/core";
 import { isCallToolResult, ProtocolError, type StandardSchemaV1 } from "@modelcontextprotocol/server";
+import { isContentBlock } from "./dialects/tool-result.js";
 
 export interface OutcomeRules {
   toolName: string;
@@ -43,7 +45,7 @@ function thrown(error: unknown, rules: OutcomeRules): HandlerOutcome {
 }
 
 function messageOf(error: unknown, { maskErrors, logger, toolName }: OutcomeRules): string {
-  if (!maskErrors || isOurs(error)) return error instanceof Error ? error.message : String(error);
+  if (!maskErrors || isOurs(error)) return textOfThrown(error);
   logger.error({ toolName, error: describeError(error) }, "a tool failed");
   return MASKED_MESSAGE;
 }
@@ -108,14 +110,8 @@ function whole(result: JsonObject): JsonObject {
   return { ...result, ...text(jsonOf(result.structuredContent)) };
 }
 
-const BLOCK_TYPES: readonly unknown[] = ["text", "image", "audio", "resource", "resource_link"];
-
 function isBlockList(value: unknown): value is JsonValue[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isBlock);
-}
-
-function isBlock(value: unknown): boolean {
-  return typeof value === "object" && value !== null && BLOCK_TYPES.includes((value as { type?: unknown }).type);
+  return Array.isArray(value) && value.length > 0 && value.every(isContentBlock);
 }
 
 class InvalidResultError extends Error {

@@ -10,6 +10,7 @@ import {
   type ToolContext,
   type ToolDefinition,
   type ToolRecovery,
+  textOfThrown,
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "./dialects/dialect.js";
@@ -188,7 +189,7 @@ function withoutRetry({ retry: _retry, ...outcome }: HandlerOutcome): Outcome {
 export type Checked = { input: unknown } | { refused: string };
 
 function refusedBy(error: unknown): Checked {
-  return { refused: error instanceof Error ? error.message : String(error) };
+  return { refused: textOfThrown(error) };
 }
 
 /** What the creating call was asked before there was a task. */

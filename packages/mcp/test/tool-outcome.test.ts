@@ -69,6 +69,8 @@ describe("what a call comes to", () => {
     ["a string", "a string"],
     [undefined, "undefined"],
     [{ odd: true }, "[object Object]"],
+    [new TypeError(), "TypeError"],
+    [Object.create(null), "a value that has no text"],
   ])("a throw of %s is an outcome", async (thrown, message) => {
     const handlers = [
       () => {

@@ -9,7 +9,7 @@
 import { accessSync, closeSync, constants, openSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { TaskError } from "@claimcheck/core";
+import { TaskError, textOfThrown } from "@claimcheck/core";
 import type { Database, Driver } from "./driver.js";
 import { retryWhileBusy } from "./retry.js";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.js";
@@ -48,7 +48,7 @@ export async function openDatabase(driver: Driver, path: string, busyTimeoutMs: 
   } catch (error) {
     closeDatabase(database);
     if (error instanceof TaskError) throw error;
-    throw unusable(path, `cannot be opened: ${error instanceof Error ? error.message : String(error)}.`, error);
+    throw unusable(path, `cannot be opened: ${textOfThrown(error)}.`, error);
   }
 }
 

@@ -4,7 +4,7 @@
  * The cell is found again by its id at every write, wherever it has moved. That a write fails costs nothing but that write:
  * the outputs are the run's, and its result says whether the notebook has them.
  */
-import { type Clock, describeError, type Logger, type Timer } from "@claimcheck/core";
+import { type Clock, describeError, type Logger, type Timer, textOfThrown } from "@claimcheck/core";
 import { Coalescer } from "../execution/index.js";
 import type { CellKey, NotebookFiles, RunRecord, SaveOutcome } from "../notebook/index.js";
 
@@ -71,11 +71,10 @@ export class CellSaver {
       return await this.#save();
     } catch (error) {
       this.#warn(error);
-      const why = error instanceof Error ? error.message : String(error);
       return {
         saved: false,
         reason: "failed",
-        message: `The outputs could not be saved to ${this.#options.path}: ${why}`,
+        message: `The outputs could not be saved to ${this.#options.path}: ${textOfThrown(error)}`,
       };
     }
   }

@@ -2,7 +2,15 @@
 import type { TaskRecord, TaskSummary } from "@claimcheck/core";
 import { type Answer, type Dialect, decideByRequest, PARTIAL_OUTPUT_META } from "./dialect.js";
 import { cancelledEmpty, legacyGot, legacyList, legacyTask, type Shown } from "./legacy-task.js";
-import { errorText, partialOutputOf, partialResult, thrownResult, withMeta, withRelatedTask } from "./tool-result.js";
+import {
+  errorText,
+  partialOutputOf,
+  partialResult,
+  statusMessageOf,
+  thrownResult,
+  withMeta,
+  withRelatedTask,
+} from "./tool-result.js";
 
 export const core20251125: Dialect = dialect(shownOf);
 
@@ -43,17 +51,8 @@ function outcomeKind(task: TaskRecord | TaskSummary): string | undefined {
 }
 
 function messageOf(task: TaskRecord | TaskSummary): string | undefined {
-  if (!("outcome" in task)) return task.statusMessage;
-  switch (task.outcome.kind) {
-    case "result":
-      return task.statusMessage;
-    case "error_result":
-      return errorText(task.outcome.result);
-    case "threw":
-      return task.statusMessage ?? task.outcome.message;
-    case "protocol_error":
-      return task.statusMessage ?? task.outcome.error.message;
-  }
+  if ("outcome" in task && task.outcome.kind === "error_result") return errorText(task.outcome.result);
+  return statusMessageOf(task);
 }
 
 function result(task: TaskRecord): Answer | "wait" {

@@ -20,7 +20,7 @@ import {
   legacyTask,
   type Shown,
 } from "./legacy-task.js";
-import { failureMessage, partialOutputOf, partialResult, withRelatedTask } from "./tool-result.js";
+import { partialOutputOf, partialResult, statusMessageOf, withRelatedTask } from "./tool-result.js";
 
 export const datalayer: Dialect = {
   name: DATALAYER_EXTENSION,
@@ -46,9 +46,7 @@ export const datalayer: Dialect = {
 };
 
 function shownOf(task: TaskRecord | TaskSummary): Shown {
-  const { status, statusMessage } = task;
-  if (statusMessage !== undefined || !("outcome" in task)) return { status, statusMessage };
-  return { status, statusMessage: failureMessage(task) };
+  return { status: task.status, statusMessage: statusMessageOf(task) };
 }
 
 function result(task: TaskRecord): Answer | "wait" {

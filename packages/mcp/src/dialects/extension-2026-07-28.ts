@@ -1,5 +1,5 @@
 /** The extension `io.modelcontextprotocol/tasks` of protocol revision 2026-07-28 (SEP-2663). */
-import type { JsonObject, TaskRecord, TaskStatus } from "@claimcheck/core";
+import { boundedText, type JsonObject, type TaskRecord, type TaskStatus } from "@claimcheck/core";
 import {
   type Answer,
   type Call,
@@ -19,10 +19,9 @@ import { inputRequests } from "./input-requests.js";
 import { isoInstant } from "./iso-instant.js";
 import { ttlFromCreation } from "./legacy-task.js";
 import {
-  boundMessage,
-  failureMessage,
   partialOutputOf,
   partialResult,
+  statusMessageOf,
   thrownResult,
   withMeta,
   withoutRelatedTask,
@@ -70,8 +69,8 @@ function pollIntervalMs(task: TaskRecord, now: number): number {
 
 function flatTask(task: TaskRecord, status: TaskStatus, now: number): JsonObject {
   const wire: JsonObject = { taskId: task.taskId, status };
-  const message = task.statusMessage ?? failureMessage(task);
-  if (message !== undefined) wire.statusMessage = boundMessage(message);
+  const message = statusMessageOf(task);
+  if (message !== undefined) wire.statusMessage = boundedText(message);
   wire.createdAt = isoInstant(task.createdAt);
   wire.lastUpdatedAt = isoInstant(task.lastUpdatedAt);
   wire.ttlMs = Math.round(ttlFromCreation(task));

@@ -1,8 +1,15 @@
 /** The `Task` object of revision 2025-11-25, which both dialects of its time put on the wire. */
-import type { JsonObject, TaskPage, TaskRecord, TaskStatus, TaskSummary } from "@claimcheck/core";
+import {
+  boundedText,
+  type JsonObject,
+  type TaskPage,
+  type TaskRecord,
+  type TaskStatus,
+  type TaskSummary,
+} from "@claimcheck/core";
 import { type Fault, type GetOptions, isTerminalStatus, PARTIAL_OUTPUT_META, PROGRESS_META } from "./dialect.js";
 import { isoInstant } from "./iso-instant.js";
-import { boundMessage, partialOutputOf, withMeta } from "./tool-result.js";
+import { partialOutputOf, withMeta } from "./tool-result.js";
 
 /** Low enough that nobody waits long for a finished task, high enough that polling costs nothing. */
 export const LEGACY_POLL_INTERVAL_MS = 1000;
@@ -22,7 +29,7 @@ export interface Shown {
 /** The task as 2025-11-25 describes it (`Task`). */
 export function legacyTask(task: TaskRecord | TaskSummary, { status, statusMessage }: Shown): JsonObject {
   const wire: JsonObject = { taskId: task.taskId, status };
-  if (statusMessage !== undefined) wire.statusMessage = boundMessage(statusMessage);
+  if (statusMessage !== undefined) wire.statusMessage = boundedText(statusMessage);
   wire.createdAt = isoInstant(task.createdAt);
   wire.lastUpdatedAt = isoInstant(task.lastUpdatedAt);
   wire.ttl = ttlFromCreation(task);

@@ -1,9 +1,6 @@
 /** The tool results that records come to, the same in every dialect. */
-import type { JsonObject, JsonValue, Outcome, TaskRecord } from "@claimcheck/core";
+import type { JsonObject, JsonValue, Outcome, TaskRecord, TaskSummary } from "@claimcheck/core";
 import { type Answer, RELATED_TASK_META } from "./dialect.js";
-
-/** Cuts what would be too long for a status message; what the runtime stored is within it already. */
-export { boundedText as boundMessage } from "@claimcheck/core";
 
 /** What an `isError` result says went wrong: its text blocks. */
 export function errorText(result: JsonObject): string {
@@ -39,9 +36,9 @@ export function outcomeAnswer(outcome: Outcome): Answer {
   }
 }
 
-/** Why a failed task failed. */
-export function failureMessage(task: TaskRecord): string | undefined {
-  if (task.status !== "failed") return undefined;
+/** The task's status message; of a failed one that has none, why it failed. */
+export function statusMessageOf(task: TaskRecord | TaskSummary): string | undefined {
+  if (task.statusMessage !== undefined || !("outcome" in task) || task.status !== "failed") return task.statusMessage;
   return task.outcome.kind === "threw" ? task.outcome.message : task.outcome.error.message;
 }
 
@@ -55,14 +52,16 @@ export function partialResult(outputs: JsonValue[]): JsonObject {
   return { content: outputs.map(contentBlock) };
 }
 
-const CONTENT_TYPES: readonly unknown[] = ["text", "image", "audio", "resource", "resource_link"];
-
 function contentBlock(output: JsonValue): JsonObject {
   if (typeof output === "string") return { type: "text", text: output };
-  if (typeof output === "object" && output !== null && !Array.isArray(output) && CONTENT_TYPES.includes(output.type)) {
-    return output;
-  }
-  return { type: "text", text: JSON.stringify(output) };
+  return isContentBlock(output) ? output : { type: "text", text: JSON.stringify(output) };
+}
+
+const CONTENT_TYPES: readonly unknown[] = ["text", "image", "audio", "resource", "resource_link"];
+
+/** Whether `value` says of itself that it is a content block, by its `type`. */
+export function isContentBlock(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && CONTENT_TYPES.includes((value as { type?: unknown }).type);
 }
 
 /** `result` with members added to its `_meta`; what the tool put there stays. */

@@ -12,7 +12,7 @@ import {
 } from "@claimcheck/core";
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { legacyTask } from "../dialects/legacy-task.js";
-import { failureMessage, partialOutputOf, partialResult, textsOf } from "../dialects/tool-result.js";
+import { partialOutputOf, partialResult, statusMessageOf, textsOf } from "../dialects/tool-result.js";
 import { ELICIT } from "../questions/question.js";
 import type { ShownConfig } from "../register-tool.js";
 import { asObject } from "../request.js";
@@ -30,8 +30,8 @@ export function handle(task: TaskRecord): JsonObject {
 
 /** The task as the plain tools show it. */
 export function shownTask(task: TaskRecord | TaskSummary): JsonObject {
-  const { status, statusMessage = "outcome" in task ? failureMessage(task) : undefined } = task;
-  return { ...legacyTask(task, { status, statusMessage }), tool: task.toolName };
+  const shown = { status: task.status, statusMessage: statusMessageOf(task) };
+  return { ...legacyTask(task, shown), tool: task.toolName };
 }
 
 function nextStep(task: TaskRecord): string {

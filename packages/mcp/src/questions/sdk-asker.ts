@@ -1,5 +1,5 @@
 /** Asks the caller of a direct call of the 2025 era, by the SDK's own requests. */
-import { type JsonObject, type QuestionRequest, QuestionWithdrawnError } from "@claimcheck/core";
+import { type JsonObject, type QuestionRequest, QuestionWithdrawnError, textOfThrown } from "@claimcheck/core";
 import { type McpServer, SdkError, SdkErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { type Asker, QuestionRefusedError } from "./asker.js";
 import { ELICIT, SAMPLE } from "./question.js";
@@ -40,6 +40,5 @@ function asOurs(error: unknown, signal: AbortSignal): Error {
   if (signal.aborted) return new QuestionWithdrawnError("task_ended");
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new QuestionWithdrawnError("timed_out");
-  const why = error instanceof Error ? error.message : String(error);
-  return new QuestionRefusedError(`The client cannot be asked: ${why}`);
+  return new QuestionRefusedError(`The client cannot be asked: ${textOfThrown(error)}`);
 }
