@@ -1,45 +1,16 @@
 /** Whoever looks from another process, however often, sees a task that has not ended, or one that has with all that it came to. */
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { TaskStore } from "@claimcheck/core";
 import { createTasks } from "@claimcheck/mcp";
 import { connectInMemory, DIALECTS, type TaskClient } from "@claimcheck/mcp/testing";
-import { PostgresStore } from "@claimcheck/postgres";
-import { RedisStore } from "@claimcheck/redis";
-import { SqliteStore } from "@claimcheck/sqlite";
 import { McpServer } from "@modelcontextprotocol/server";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { SHARED_STORES, type SharedStore } from "../fixtures/shared-stores.js";
 
 const TASKS = 200;
 const SCRIPT = fileURLToPath(new URL("finishing-process.mjs", import.meta.url));
-
-interface Shared {
-  options: object;
-  store: TaskStore;
-}
-
-const STORES: Record<string, () => Promise<Shared>> = {
-  sqlite: async () => {
-    const folder = await mkdtemp(join(tmpdir(), "claimcheck-seen-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const options = { path: join(folder, "tasks.db") };
-    return { options, store: new SqliteStore(options) };
-  },
-  postgres: async () => {
-    const options = { url: inject("postgres").url, schema: `seen_${randomBytes(6).toString("hex")}` };
-    return { options, store: new PostgresStore(options) };
-  },
-  redis: async () => {
-    const options = { url: inject("redis").url, prefix: `seen_${randomBytes(6).toString("hex")}` };
-    return { options, store: new RedisStore(options) };
-  },
-};
 
 /** Starts the process that ends the tasks; answers their ids, and what has it begin. */
 async function finishing(kind: string, options: object): Promise<{ taskIds: string[]; begin: () => void }> {
@@ -75,8 +46,8 @@ async function watch(client: TaskClient, taskIds: readonly string[]): Promise<nu
   return looks;
 }
 
-it.each(Object.keys(STORES))("on %s, in every dialect", async (kind) => {
-  const { options, store } = await (STORES[kind] as () => Promise<Shared>)();
+it.each(Object.keys(SHARED_STORES))("on %s, in every dialect", async (kind) => {
+  const { options, store } = await (SHARED_STORES[kind] as () => Promise<SharedStore>)();
   const { taskIds, begin } = await finishing(kind, options);
   const tasks = createTasks({ store, ownership: "single-user", limits: { pollsPerSecond: Number.POSITIVE_INFINITY } });
   onTestFinished(() => tasks.close());

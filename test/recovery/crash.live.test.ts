@@ -1,20 +1,13 @@
 /** The only process is killed in the middle of everything; the next one finds it all. */
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { TaskStore } from "@claimcheck/core";
 import { createTasks, type ToolContext } from "@claimcheck/mcp";
-import { PostgresStore } from "@claimcheck/postgres";
-import { RedisStore } from "@claimcheck/redis";
-import { SqliteStore } from "@claimcheck/sqlite";
 import { McpServer } from "@modelcontextprotocol/server";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../fixtures/eventually.js";
+import { SHARED_STORES, type SharedStore } from "../fixtures/shared-stores.js";
 
 const SCRIPT = fileURLToPath(new URL("crashing-process.mjs", import.meta.url));
 const LEASE_MS = 2000;
@@ -22,30 +15,11 @@ const OWNER = JSON.stringify(["single-user"]);
 const OPTIONAL = { execution: { taskSupport: "optional" } } as const;
 const FORM = { type: "object", properties: { sure: { type: "boolean" } } } as const;
 
-interface Shared {
-  options: object;
-  store: TaskStore;
-}
-
-const STORES: Record<string, () => Promise<Shared>> = {
-  sqlite: async () => {
-    const folder = await mkdtemp(join(tmpdir(), "claimcheck-crash-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const options = { path: join(folder, "tasks.db") };
-    return { options, store: new SqliteStore(options) };
-  },
-  postgres: async () => {
-    const options = { url: inject("postgres").url, schema: `crash_${randomBytes(6).toString("hex")}` };
-    return { options, store: new PostgresStore(options) };
-  },
-  redis: async () => {
-    const options = { url: inject("redis").url, prefix: `crash_${randomBytes(6).toString("hex")}` };
-    return { options, store: new RedisStore(options) };
-  },
-};
-
 /** Lets a process begin eleven tasks, and kills it. Answers its id, and the tasks by the names of their tools. */
-async function crash(kind: string, { options }: Shared): Promise<{ pid: number; taskIds: Record<string, string[]> }> {
+async function crash(
+  kind: string,
+  { options }: SharedStore,
+): Promise<{ pid: number; taskIds: Record<string, string[]> }> {
   const child = spawn(process.execPath, [SCRIPT, kind, JSON.stringify(options), String(LEASE_MS)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -64,8 +38,8 @@ async function crash(kind: string, { options }: Shared): Promise<{ pid: number; 
   return { pid: child.pid ?? 0, taskIds };
 }
 
-it.each(Object.keys(STORES))("on %s: within a lease each task is what its tool's policy says", async (kind) => {
-  const shared = await (STORES[kind] as () => Promise<Shared>)();
+it.each(Object.keys(SHARED_STORES))("on %s: within a lease each task is what its tool's policy says", async (kind) => {
+  const shared = await (SHARED_STORES[kind] as () => Promise<SharedStore>)();
   const { pid, taskIds } = await crash(kind, shared);
   const killedAt = Date.now();
   const tasks = createTasks({ store: shared.store, ownership: "single-user", leaseMs: LEASE_MS });
