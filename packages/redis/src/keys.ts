@@ -57,9 +57,17 @@ export class Keys {
   }
 }
 
-/** An owner as keys name it. */
+const MOST_DIGESTS = 1000;
+const digests = new Map<string, string>();
+
+/** An owner as keys name it. Those asked for lately are kept: each write of a task needs its owner's. */
 export function ownerDigest(owner: string): string {
-  return createHash("sha256").update(indexKey(owner)).digest("base64url");
+  const known = digests.get(owner);
+  if (known !== undefined) return known;
+  const digest = createHash("sha256").update(indexKey(owner)).digest("base64url");
+  if (digests.size >= MOST_DIGESTS) digests.clear();
+  digests.set(owner, digest);
+  return digest;
 }
 
 /**

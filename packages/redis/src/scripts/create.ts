@@ -33,7 +33,7 @@ end
 if ARGV[5] == '' then
   redis.call('ZADD', KEYS[4], 0, order)
 else
-  expire(KEYS[1], KEYS[4], KEYS[5], ARGV[5])
+  expire(KEYS[1], KEYS[4], KEYS[5], ARGV[5], place, ARGV[4], holder_key)
 end
 return nil
 `);

@@ -14,10 +14,10 @@ import { type Script, script } from "./script.js";
  * runs from one version, one writes. All fields change together; what is not named is neither read nor written.
  */
 export const UPDATE: Script = script(`${EXPIRE}
-local is = redis.call('HMGET', KEYS[1], 'version', 'place')
+local is = redis.call('HMGET', KEYS[1], 'version', 'place', 'ttl', 'holder')
 if not is[1] then return 'gone' end
 if is[1] ~= ARGV[1] or is[2] ~= ARGV[2] then return 'conflict' end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
-if ARGV[3] ~= '' then expire(KEYS[1], KEYS[2], KEYS[3], ARGV[3]) end
+if ARGV[3] ~= '' then expire(KEYS[1], KEYS[2], KEYS[3], ARGV[3], is[2], is[3], is[4]) end
 return 'written'
 `);
