@@ -42,6 +42,22 @@ export { describeError, stderrLogger, textOfThrown } from "./logger.js";
 export type { MemoryStoreOptions } from "./memory-store.js";
 export { MemoryStore } from "./memory-store.js";
 export type { CreatedTask, CreateTask } from "./new-task.js";
+export type { OptionRule, OptionRules } from "./options.js";
+export {
+  aClock,
+  aFunction,
+  aLogger,
+  anything,
+  checkOptions,
+  durationFrom,
+  having,
+  listOfText,
+  numberFrom,
+  oneOf,
+  someText,
+  trueOrFalse,
+  wholeNumberFrom,
+} from "./options.js";
 export { Outage } from "./outage.js";
 export type { BoundedOutputs } from "./output.js";
 export { boundOutputs } from "./output.js";
@@ -53,7 +69,7 @@ export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./r
 export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
-export { DEFAULT_TTL_MS, MAX_TTL_MS } from "./runtime-options.js";
+export { DEFAULT_TTL_MS, MAX_TTL_MS, RUNTIME_OPTIONS } from "./runtime-options.js";
 export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
 export { ServerStore } from "./server-store.js";
 export type { SignalRelayOptions } from "./signal-relay.js";

@@ -3,6 +3,7 @@
  * asking costs the same however many tasks there are. Of several processes on one store each has limits of its own.
  */
 import { TaskError } from "./errors.js";
+import { checkOptions, numberFrom, type OptionRules } from "./options.js";
 
 export interface Limits {
   /** Tasks of one owner that this process runs or has queued. One that was cancelled counts until its work has stopped. Default: 10,000. */
@@ -42,30 +43,26 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   pollsPerSecond: 2000,
 };
 
-const SMALLEST: Readonly<Limits> = {
-  tasksPerOwner: 1,
-  tasks: 1,
-  queuedTasks: 0,
-  retainedPerOwner: 1,
-  waitersPerOwner: 0,
-  subscriptionsPerOwner: 0,
-  subscribedTasksPerOwner: 0,
-  pollsPerSecond: 1,
+const RULES: OptionRules<Limits> = {
+  tasksPerOwner: numberFrom(1),
+  tasks: numberFrom(1),
+  queuedTasks: numberFrom(0),
+  retainedPerOwner: numberFrom(1),
+  waitersPerOwner: numberFrom(0),
+  subscriptionsPerOwner: numberFrom(0),
+  subscribedTasksPerOwner: numberFrom(0),
+  pollsPerSecond: numberFrom(1),
 };
 
 /**
  * `limits` with the defaults where they say nothing. `Infinity` is no limit.
  *
- * @throws RangeError for what is no limit
+ * @throws TypeError, RangeError for what is no limit
  */
 export function limitsOf(limits: Partial<Limits> = {}): Limits {
+  checkOptions("limits", limits, RULES);
   const all: Limits = { ...DEFAULT_LIMITS };
-  for (const name of Object.keys(all) as (keyof Limits)[]) {
-    const limit = limits[name] ?? all[name];
-    if (typeof limit !== "number" || !(limit >= SMALLEST[name]))
-      throw new RangeError(`limits.${name} must be a number of at least ${SMALLEST[name]}; got ${String(limit)}.`);
-    all[name] = limit;
-  }
+  for (const name of Object.keys(all) as (keyof Limits)[]) all[name] = limits[name] ?? all[name];
   return all;
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "./clock.js";
 import { systemClock } from "./clock.js";
 import { decodeCursor, encodeCursor } from "./cursor.js";
 import { frozenCopy } from "./frozen-copy.js";
+import { checkOptions, having } from "./options.js";
 import { PriorityQueue } from "./priority-queue.js";
 import type { ListQuery, TaskPage, TaskStore } from "./store.js";
 import type { TaskChanges, TaskRecord } from "./task.js";
@@ -40,6 +41,7 @@ export class MemoryStore implements TaskStore {
   readonly #expiries: PriorityQueue<Entry> = new PriorityQueue((entry) => entry.expiresAt);
 
   constructor(options: MemoryStoreOptions = {}) {
+    checkOptions<MemoryStoreOptions>("MemoryStore", options, { clock: having("a clock", "now") });
     this.#clock = options.clock ?? systemClock;
   }
 

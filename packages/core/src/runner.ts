@@ -3,6 +3,7 @@
  * decides when and where an attempt runs. A task that a runner delivers twice runs once, by its lease.
  */
 import { Fifo } from "./fifo.js";
+import { checkOptions, type OptionRules, wholeNumberFrom } from "./options.js";
 
 /** Names a task to a runner; nothing else of it goes through a queue. */
 export interface Submission {
@@ -47,6 +48,8 @@ export interface InProcessRunnerOptions {
   concurrency?: number;
 }
 
+const OPTIONS: OptionRules<InProcessRunnerOptions> = { concurrency: wholeNumberFrom(1) };
+
 /** What one owner has queued. Whoever is taken out of `waiting` stays in `order` until its turn passes it over. */
 interface Backlog {
   owner: string;
@@ -68,11 +71,8 @@ export class InProcessRunner implements Runner {
   readonly #waiting = new Set<string>();
 
   constructor(options: InProcessRunnerOptions = {}) {
-    const concurrency = options.concurrency ?? 100;
-    if (!Number.isInteger(concurrency) || concurrency < 1) {
-      throw new RangeError(`concurrency must be a whole number of at least 1; got ${concurrency}`);
-    }
-    this.#concurrency = concurrency;
+    checkOptions("InProcessRunner", options, OPTIONS);
+    this.#concurrency = options.concurrency ?? 100;
   }
 
   get queued(): number {

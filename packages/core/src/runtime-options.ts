@@ -2,6 +2,17 @@
 import type { Clock } from "./clock.js";
 import type { Limits } from "./limits.js";
 import type { Logger } from "./logger.js";
+import {
+  aClock,
+  aLogger,
+  anything,
+  checkOptions,
+  durationFrom,
+  having,
+  numberFrom,
+  type OptionRules,
+  wholeNumberFrom,
+} from "./options.js";
 import type { Runner } from "./runner.js";
 import type { TaskStore } from "./store.js";
 
@@ -47,6 +58,28 @@ export interface TaskRuntimeOptions {
   limits?: Partial<Limits>;
 }
 
+/** What each of them may be. */
+export const RUNTIME_OPTIONS: OptionRules<TaskRuntimeOptions> = {
+  store: having("a task store", "create", "get", "findByKey", "list", "update"),
+  runner: having("a runner", "open", "reserve", "unreserve", "submit", "remove", "close"),
+  clock: aClock,
+  logger: aLogger,
+  defaultTtlMs: durationFrom(0),
+  maxTtlMs: durationFrom(0),
+  leaseMs: durationFrom(1),
+  cancelGraceMs: durationFrom(0),
+  storeTimeoutMs: durationFrom(1),
+  maxOutputBytes: numberFrom(0),
+  maxResultBytes: numberFrom(0),
+  maxArgumentsBytes: numberFrom(0),
+  sweepIntervalMs: durationFrom(1),
+  pollIntervalMs: durationFrom(1),
+  maxTries: wholeNumberFrom(1),
+  unknownToolMs: numberFrom(0),
+  // By limitsOf.
+  limits: anything,
+};
+
 export type Settings = Required<Omit<TaskRuntimeOptions, "store" | "runner" | "clock" | "logger" | "limits">>;
 
 const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
@@ -63,8 +96,13 @@ const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
   unknownToolMs: 15 * 60_000,
 };
 
-/** `options` with the defaults where they say nothing. */
+/**
+ * `options` with the defaults where they say nothing.
+ *
+ * @throws TypeError, RangeError for what is no option, or cannot be its value
+ */
 export function settingsOf(options: TaskRuntimeOptions): Settings {
+  checkOptions("TaskRuntime", options, RUNTIME_OPTIONS);
   const pollIntervalMs = options.store?.signals === undefined ? 1000 : 5000;
   const settings: Settings = { ...DEFAULTS, pollIntervalMs };
   for (const name of Object.keys(settings) as (keyof Settings)[]) settings[name] = options[name] ?? settings[name];

@@ -1,5 +1,6 @@
 /** What a tool says of being run again: after its runner was lost, and after errors that may pass. */
 import type { ResumeHandler } from "./context.js";
+import { aFunction, checkOptions, type OptionRules, wholeNumberFrom } from "./options.js";
 import type { RecoveryPolicy } from "./task.js";
 
 /** How a tool is run again whose policy is `retry`. */
@@ -99,6 +100,18 @@ function retryOptions(recovery: ToolRecovery<unknown> | undefined): RetryOptions
   return typeof recovery === "object" && "retry" in recovery ? recovery.retry : {};
 }
 
+const RETRY_OPTIONS: OptionRules<RetryOptions> = {
+  tries: wholeNumberFrom(1),
+  backOffMs: wholeNumberFrom(0),
+  maxBackOffMs: wholeNumberFrom(0),
+  isRetryable: aFunction,
+};
+
+const RESUME_OPTIONS: OptionRules<{ resume: unknown; tries?: number }> = {
+  resume: aFunction,
+  tries: wholeNumberFrom(1),
+};
+
 /**
  * Checks what a tool was declared with.
  *
@@ -109,12 +122,12 @@ export function assertRecovery(toolName: string, recovery: unknown): void {
   const of = `recovery of the tool ${JSON.stringify(toolName)}`;
   const members = typeof recovery === "object" && recovery !== null ? Object.keys(recovery) : [];
   if (members.length === 1 && "retry" in (recovery as object)) {
-    assertRetry(of, (recovery as { retry: unknown }).retry);
+    checkOptions(`retry in the ${of}`, (recovery as { retry: unknown }).retry, RETRY_OPTIONS);
   } else if (members.includes("resume") && members.every((member) => member === "resume" || member === "tries")) {
-    const { resume, tries } = recovery as { resume: unknown; tries?: unknown };
+    const { resume } = recovery as { resume: unknown };
     if (typeof resume !== "function")
       throw new TypeError(`${of}: resume must be a function (args, ctx, checkpoint); got ${typeof resume}.`);
-    assertNumber(`${of}: tries`, tries, 1);
+    checkOptions(of, recovery, RESUME_OPTIONS);
   } else {
     const got =
       typeof recovery === "string" ? JSON.stringify(recovery) : `an object of ${members.join(", ") || "nothing"}`;
@@ -122,24 +135,4 @@ export function assertRecovery(toolName: string, recovery: unknown): void {
       recovery === "resume" ? " A tool that resumes says how: { resume: (args, ctx, checkpoint) => … }." : "";
     throw new TypeError(`${of} must be "fail", "retry", { retry: {…} } or { resume }; got ${got}.${hint}`);
   }
-}
-
-function assertRetry(of: string, retry: unknown): void {
-  if (typeof retry !== "object" || retry === null)
-    throw new TypeError(`${of}: retry must be an object of its options.`);
-  const { tries, backOffMs, maxBackOffMs, isRetryable, ...unknown } = retry as Record<string, unknown>;
-  assertNumber(`${of}: tries`, tries, 1);
-  assertNumber(`${of}: backOffMs`, backOffMs, 0);
-  assertNumber(`${of}: maxBackOffMs`, maxBackOffMs, 0);
-  if (isRetryable !== undefined && typeof isRetryable !== "function")
-    throw new TypeError(`${of}: isRetryable must be a function of the error; got ${typeof isRetryable}.`);
-  const [stray] = Object.keys(unknown);
-  if (stray !== undefined)
-    throw new TypeError(`${of}: retry has no option ${stray}; it has tries, backOffMs, maxBackOffMs and isRetryable.`);
-}
-
-/** Tries are counted, and pauses measured in milliseconds: both are whole where they are finite. */
-function assertNumber(what: string, value: unknown, least: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= least)) return;
-  throw new RangeError(`${what} must be a whole number of at least ${least}; got ${String(value)}.`);
 }

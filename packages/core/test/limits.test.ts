@@ -27,7 +27,7 @@ describe("limits that are none", () => {
     ["pollsPerSecond", 0.5],
     ["queuedTasks", "many"],
   ])("%s: %s is refused", (name, value) => {
-    expect(() => new TaskRuntime({ limits: { [name]: value } })).toThrow(new RegExp(`^limits.${name} must be`));
+    expect(() => new TaskRuntime({ limits: { [name]: value } })).toThrow(new RegExp(`^limits: ${name} must be`));
   });
 
   it("Infinity switches one off", async () => {

@@ -292,7 +292,7 @@ describe("what a tool may say of its recovery", () => {
     [{ retry: { maxBackOffMs: Number.NaN } }, "maxBackOffMs"],
     [{ retry: { isRetryable: true } }, "isRetryable must be a function"],
     [{ retry: { attempts: 3 } }, "no option attempts"],
-    [{ retry: null }, "an object of its options"],
+    [{ retry: null }, "an object of options; got null"],
     [{ resume: "yes" }, "resume must be a function"],
     [{ resume: stoppable, tries: 0 }, "tries must be"],
     [{ retry: {}, resume: stoppable }, "an object of retry, resume"],

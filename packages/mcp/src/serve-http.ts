@@ -7,7 +7,21 @@ import {
   type ServerResponse,
 } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
-import { type Clock, systemClock } from "@claimcheck/core";
+import {
+  aClock,
+  aFunction,
+  anything,
+  type Clock,
+  checkOptions,
+  durationFrom,
+  listOfText,
+  numberFrom,
+  type OptionRules,
+  someText,
+  systemClock,
+  trueOrFalse,
+  wholeNumberFrom,
+} from "@claimcheck/core";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import {
   type AuthInfo,
@@ -22,6 +36,7 @@ import type { BearerGate } from "./auth/bearer-gate.js";
 import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
 import type { ResourceMetadata } from "./auth/resource-server.js";
 import { isStanding, untilExpiry } from "./auth/until-expiry.js";
+import { checkFactory } from "./factory.js";
 import { discardRest, readBody } from "./http-body.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
 import { errorResponse, HttpSessions } from "./http-sessions.js";
@@ -55,6 +70,22 @@ export interface ServeHttpOptions extends GuardOptions {
   onerror?: (error: Error) => void;
 }
 
+const OPTIONS: OptionRules<ServeHttpOptions> = {
+  // By prepareAuth.
+  auth: anything,
+  port: wholeNumberFrom(0, 65_535),
+  host: someText,
+  path: { what: "a path that begins with a slash", takes: (path) => typeof path === "string" && path.startsWith("/") },
+  sessions: trueOrFalse,
+  maxSessions: numberFrom(1),
+  sessionIdleMs: durationFrom(1),
+  maxBodyBytes: wholeNumberFrom(1),
+  allowedHosts: listOfText,
+  allowedOrigins: listOfText,
+  clock: aClock,
+  onerror: aFunction,
+};
+
 export interface HttpServing {
   /** Where clients connect, such as `http://127.0.0.1:41234/mcp`. */
   readonly url: string;
@@ -66,13 +97,16 @@ export interface HttpServing {
 /**
  * Opens `tasks` and serves a new server from `factory` to every session, and to every request outside one.
  *
- * @throws when `auth` does not say who may come in, or the port cannot be had
+ * @throws TypeError, RangeError for what is no option or cannot be its value, and when `auth` does not say who may come in;
+ * what the host says when the port cannot be had
  */
 export async function serveHttp(
   tasks: Tasks,
   factory: McpServerFactory,
   given: ServeHttpOptions,
 ): Promise<HttpServing> {
+  checkOptions("serveHttp", given, OPTIONS);
+  checkFactory("serveHttp", factory);
   const gateAt = prepareAuth(given.auth);
   const options = { ...given, onerror: (error: Error): void => given.onerror?.(withoutPayload(error)) };
   const host = options.host ?? "127.0.0.1";

@@ -1,7 +1,9 @@
 /** Serving one client: on stdin and stdout, or on any other connection that carries everything. */
 import { type Readable, Writable } from "node:stream";
+import { aFunction, checkOptions, having, type OptionRules } from "@claimcheck/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
+import { checkFactory } from "./factory.js";
 import { listenOnWire } from "./listen/wire.js";
 import { MessageLines, type Rejection } from "./stdio-lines.js";
 import type { Tasks } from "./tasks.js";
@@ -18,6 +20,13 @@ export interface ServeStdioOptions {
   onerror?: (error: Error) => void;
 }
 
+const OPTIONS: OptionRules<ServeStdioOptions> = {
+  stdin: having("a readable stream", "pipe", "on"),
+  stdout: having("a writable stream", "write", "on"),
+  transport: having("a transport of the SDK", "start", "send", "close"),
+  onerror: aFunction,
+};
+
 export interface StdioServing {
   /** Resolves when the connection has ended: stdin ended, stdout broke, or `close` was called. Exiting is the caller's. */
   readonly closed: Promise<void>;
@@ -25,12 +34,18 @@ export interface StdioServing {
   close(): Promise<void>;
 }
 
-/** Opens `tasks` and serves the server that `factory` makes to the one client at the other end of the pipes. */
+/**
+ * Opens `tasks` and serves the server that `factory` makes to the one client at the other end of the pipes.
+ *
+ * @throws TypeError for what is no option, or cannot be its value
+ */
 export async function serveStdio(
   tasks: Tasks,
   factory: McpServerFactory,
   options: ServeStdioOptions = {},
 ): Promise<StdioServing> {
+  checkOptions("serveStdio", options, OPTIONS);
+  checkFactory("serveStdio", factory);
   await tasks.open();
   const claimed = options.transport === undefined && options.stdout === undefined ? claimStdout() : undefined;
   const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));

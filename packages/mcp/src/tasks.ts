@@ -3,16 +3,19 @@
  * register the tools on each server that a connection gets, and close it last.
  */
 import {
-  type Clock,
+  aFunction,
+  anything,
   type CloseOptions,
-  type Limits,
-  type Logger,
-  type Runner,
+  checkOptions,
+  listOfText,
+  type OptionRules,
+  oneOf,
+  RUNTIME_OPTIONS,
   stderrLogger,
   systemClock,
   TaskRuntime,
   type TaskRuntimeOptions,
-  type TaskStore,
+  trueOrFalse,
 } from "@claimcheck/core";
 import type {
   AuthInfo,
@@ -34,39 +37,21 @@ import type { AnyToolConfig, RunnerHandlers, RunnerName, ShownConfig, ToolConfig
 import { Runners } from "./runners/runners.js";
 import type { WorkerThreadsOptions } from "./runners/thread-pool.js";
 import { Tool } from "./tool.js";
+import { checkTool } from "./tool-options.js";
 
-export interface TasksOptions {
-  /** Where the records live. Default: memory. */
-  store?: TaskStore;
-  /** What executes the tools. Default: this process, a bounded number at a time, fair between owners. */
-  runner?: Runner;
+/** How the runtime works, and how MCP is served from it. */
+export interface TasksOptions extends TaskRuntimeOptions {
   /** Default `"session"`. */
   ownership?: Ownership;
   /** What a verified token proves. Default: `iss` (or `issuer`) and `sub` (or `subject`) of `authInfo.extra`, and `authInfo.clientId`. */
   principalOf?: (authInfo: AuthInfo) => Principal;
-  /** Default `"2025-11-25"`. */
+  /** What a connection of 2025 that declares nothing speaks. Default `"2025-11-25"`. */
   contract?: Contract;
   /**
    * What a task of 2025-11-25 is whose result says `isError`: `"failed"`, as the specification has it, or `"completed"`, for
    * clients that never fetch a failed task's result. Default `"failed"`.
    */
   isErrorAs?: IsErrorAs;
-  /** How long a finished task is kept when neither caller nor tool says, ms. Default 15 minutes. */
-  defaultTtlMs?: number;
-  /** The longest that a caller may ask for, ms. Default 24 hours. */
-  maxTtlMs?: number;
-  /** How long cancelling waits for the work to stop, and again after escalating, unless the tool says otherwise, ms. Default 5 seconds. */
-  cancelGraceMs?: number;
-  /** After how long without a sign of life a process counts as lost, ms. Default 15 seconds. */
-  leaseMs?: number;
-  /** Partial output beyond this loses its middle, bytes of JSON. Default 1 MiB. */
-  maxOutputBytes?: number;
-  /** A larger result ends its task as failed, bytes of JSON. Default 64 MiB. */
-  maxResultBytes?: number;
-  /** Larger arguments are refused, bytes of JSON. Default 4 MiB. */
-  maxArgumentsBytes?: number;
-  /** How much one owner, and all of them together, may take; see docs/limits.md. Default: {@link DEFAULT_LIMITS}, member by member. */
-  limits?: Partial<Limits>;
   /** Answer a tool's unexpected error with one fixed sentence, on the direct and the task path alike. Default: its message is shown. */
   maskErrors?: boolean;
   /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */
@@ -85,11 +70,22 @@ export interface TasksOptions {
   requestStateKey?: Uint8Array | string;
   /** The threads in which the tools with the runner `"worker"` run. Default: as many as the machine runs in parallel, kept for 30 seconds. */
   workerThreads?: WorkerThreadsOptions;
-  /** Default: warnings and errors to stderr. */
-  logger?: Logger;
-  /** Default: the host's. */
-  clock?: Clock;
 }
+
+const OPTIONS: OptionRules<TasksOptions> = {
+  ...RUNTIME_OPTIONS,
+  ownership: oneOf("session", "principal", "single-user"),
+  principalOf: aFunction,
+  contract: oneOf("2025-11-25", "datalayer"),
+  isErrorAs: oneOf("failed", "completed"),
+  maskErrors: trueOrFalse,
+  keepHeaders: listOfText,
+  fallbackTools: trueOrFalse,
+  fastPath: trueOrFalse,
+  // By FirstRounds and ThreadPool.
+  requestStateKey: anything,
+  workerThreads: anything,
+};
 
 /** A task runtime and its binding to MCP servers. */
 export interface Tasks {
@@ -127,7 +123,8 @@ export interface Tasks {
    * Registers a tool on `server`, as `McpServer.registerTool` does, that callers may also run as a task. Register the
    * same tool on every server of one `Tasks`: a task runs the handler that was registered last.
    *
-   * @throws TypeError when the handler is not what the tool's runner takes; nothing is registered then
+   * @throws TypeError, RangeError for what is no option or cannot be its value, and when the handler is not what the tool's
+   * runner takes; nothing is registered then
    */
   registerTool<
     Input extends StandardSchemaWithJSON | undefined = undefined,
@@ -141,8 +138,13 @@ export interface Tasks {
   ): RegisteredTool;
 }
 
-/** Makes a task runtime and its binding to MCP servers. It must be opened before it takes a call; the `serve…` functions do. */
+/**
+ * Makes a task runtime and its binding to MCP servers. It must be opened before it takes a call; the `serve…` functions do.
+ *
+ * @throws TypeError, RangeError for what is no option, or cannot be its value
+ */
 export function createTasks(options: TasksOptions = {}): Tasks {
+  checkOptions("createTasks", options, OPTIONS);
   return new BoundTasks(options);
 }
 
@@ -233,6 +235,7 @@ class BoundTasks implements Tasks {
     config: ToolConfig<Input, Output, Runner>,
     handler: RunnerHandlers<Input, Output>[Runner],
   ): RegisteredTool {
+    checkTool(name, config);
     const run = this.#runners.handler(name, config as AnyToolConfig, handler);
     const runnable = this.#runners.withResume(name, config as AnyToolConfig);
     const binding = this.#bindingOf(server);
@@ -255,6 +258,8 @@ class BoundTasks implements Tasks {
   #bindingOf(server: McpServer): Binding {
     let binding = this.#bindings.get(server);
     if (binding === undefined) {
+      if (typeof (server as Partial<McpServer> | undefined)?.registerTool !== "function")
+        throw new TypeError("A tool is registered on an McpServer of @modelcontextprotocol/server; this is none.");
       binding = new Binding(server, this.#shared);
       this.#bindings.set(server, binding);
     }

@@ -1,21 +1,30 @@
 /** Tasks in PostgreSQL: shared by any number of processes, durable as soon as a promise resolves. */
 import {
+  aLogger,
+  anything,
+  checkOptions,
   decodeCursor,
+  durationFrom,
   encodeCursor,
+  having,
   indexKey,
   isTaskError,
   type ListQuery,
   type Logger,
+  type OptionRules,
   type RecordChange,
   type RecordTexts,
   recordOf,
   type ServerSession,
   ServerStore,
+  someText,
   stderrLogger,
   summaryOf,
   TaskError,
   type TaskPage,
   type TaskRecord,
+  trueOrFalse,
+  wholeNumberFrom,
 } from "@claimcheck/core";
 import { Database } from "./database.js";
 import { createClient, createPool, describeUrl, type PostgresPool } from "./driver.js";
@@ -51,6 +60,21 @@ export interface PostgresStoreOptions {
   /** Default: warnings and errors to stderr. */
   logger?: Logger;
 }
+
+const OPTIONS: OptionRules<PostgresStoreOptions> = {
+  url: someText,
+  pool: having("a pool of pg", "connect", "query"),
+  // By Schema.
+  schema: anything,
+  poolSize: wholeNumberFrom(1),
+  connectTimeoutMs: durationFrom(0),
+  queryTimeoutMs: durationFrom(0),
+  prepare: trueOrFalse,
+  signals: trueOrFalse,
+  notifyIntervalMs: durationFrom(0),
+  heartbeatMs: durationFrom(1),
+  logger: aLogger,
+};
 
 class Session implements ServerSession {
   readonly database: Database;
@@ -94,8 +118,9 @@ export class PostgresStore extends ServerStore<Session> {
   readonly #where: string;
   readonly #logger: Logger;
 
-  /** @throws TaskError `store_unusable` for a URL or a schema's name that cannot be used */
+  /** @throws TaskError `store_unusable` for a URL or a schema's name that cannot be used; TypeError, RangeError for what is no option */
   constructor(options: PostgresStoreOptions) {
+    checkOptions("PostgresStore", options, OPTIONS);
     if ((options.url === undefined) === (options.pool === undefined)) {
       throw new TaskError("store_unusable", "A PostgreSQL store needs either a URL or a pool.");
     }

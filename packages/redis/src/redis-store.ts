@@ -1,15 +1,21 @@
 /** Tasks in Redis or Valkey: shared by any number of processes, durable as far as the server keeps what it acknowledges. */
 import {
+  aLogger,
+  anything,
+  checkOptions,
   decodeCursor,
+  durationFrom,
   encodeCursor,
   isTaskError,
   type ListQuery,
   type Logger,
+  type OptionRules,
   type RecordChange,
   type RecordTexts,
   recordOf,
   type ServerSession,
   ServerStore,
+  someText,
   stderrLogger,
   summaryOf,
   TaskError,
@@ -17,6 +23,7 @@ import {
   type TaskRecord,
   type TaskSummary,
   taskIdsOf,
+  trueOrFalse,
 } from "@claimcheck/core";
 import { createClient, describeUrl, listeningClient, type RedisClient } from "./client.js";
 import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
@@ -51,6 +58,20 @@ export interface RedisStoreOptions {
   /** Default: warnings and errors to stderr. */
   logger?: Logger;
 }
+
+const OPTIONS: OptionRules<RedisStoreOptions> = {
+  url: someText,
+  // By connect, which asks it what it is.
+  client: anything,
+  // By Keys.
+  prefix: anything,
+  connectTimeoutMs: durationFrom(0),
+  commandTimeoutMs: durationFrom(0),
+  signals: trueOrFalse,
+  notifyIntervalMs: durationFrom(0),
+  heartbeatMs: durationFrom(1),
+  logger: aLogger,
+};
 
 class Session implements ServerSession {
   readonly server: Server;
@@ -96,8 +117,9 @@ export class RedisStore extends ServerStore<Session> {
   readonly #where: string;
   readonly #logger: Logger;
 
-  /** @throws TaskError `store_unusable` for a URL or a prefix that cannot be used */
+  /** @throws TaskError `store_unusable` for a URL or a prefix that cannot be used; TypeError, RangeError for what is no option */
   constructor(options: RedisStoreOptions) {
+    checkOptions("RedisStore", options, OPTIONS);
     if ((options.url === undefined) === (options.client === undefined)) {
       throw new TaskError("store_unusable", "A Redis store needs either a URL or a client.");
     }

@@ -1,6 +1,18 @@
 import { resolve } from "node:path";
-import type { Clock, ListQuery, StoreSignals, TaskChanges, TaskPage, TaskRecord, TaskStore } from "@claimcheck/core";
+import type {
+  Clock,
+  ListQuery,
+  OptionRules,
+  StoreSignals,
+  TaskChanges,
+  TaskPage,
+  TaskRecord,
+  TaskStore,
+} from "@claimcheck/core";
 import {
+  aClock,
+  checkOptions,
+  durationFrom,
   encodeCursor,
   payloadTextsOf,
   recordOf,
@@ -29,6 +41,13 @@ export interface SqliteStoreOptions {
   signalIntervalMs?: number;
 }
 
+const OPTIONS: OptionRules<SqliteStoreOptions> = {
+  path: { what: "the path of a file", takes: (path) => typeof path === "string" },
+  clock: aClock,
+  busyTimeoutMs: durationFrom(0),
+  signalIntervalMs: durationFrom(1),
+};
+
 interface Open {
   statements: Statements;
   writes: WriteQueue;
@@ -50,8 +69,9 @@ export class SqliteStore implements TaskStore {
   #open: Open | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @throws TaskError `store_unusable` for a path that no file can have */
+  /** @throws TaskError `store_unusable` for a path that no file can have; TypeError, RangeError for what is no option */
   constructor(options: SqliteStoreOptions) {
+    checkOptions("SqliteStore", options, OPTIONS);
     this.#path = filePath(options.path);
     this.#clock = options.clock ?? systemClock;
     this.#busyTimeoutMs = options.busyTimeoutMs ?? 10_000;

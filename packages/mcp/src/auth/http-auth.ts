@@ -1,4 +1,13 @@
 /** How a server on HTTP finds out who asks: said once, in the option `auth`. */
+import {
+  aFunction,
+  anything,
+  checkOptions,
+  durationFrom,
+  listOfText,
+  type OptionRules,
+  someText,
+} from "@claimcheck/core";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { BearerGate } from "./bearer-gate.js";
 import { type JwtAuth, jwtVerifier } from "./jwt-verifier.js";
@@ -27,11 +36,12 @@ export type HttpAuth = "none" | StaticTokenAuth | JwtAuth | VerifierAuth;
 /**
  * Looks at `auth`; what comes back makes the gate once it is known at which URL the server is reached.
  *
- * @throws TypeError when it does not say who may come in, or cannot work
+ * @throws TypeError, RangeError when it does not say who may come in, or cannot work
  */
 export function prepareAuth(auth: HttpAuth | undefined): (url: string) => BearerGate | null {
   if (auth === "none") return () => null;
   const kind = kindOf(auth);
+  checkOptions<HttpAuth>(`auth with ${kind}`, auth, OPTIONS[kind]);
   if (kind === "token") {
     const verify = staticTokenVerifier((auth as StaticTokenAuth).token);
     return (url) => new BearerGate({ verify, url, server: {} });
@@ -46,6 +56,36 @@ function gateOf(auth: JwtAuth | VerifierAuth, url: string): BearerGate {
   if ("verifyToken" in auth) return new BearerGate({ verify: auth.verifyToken, url, server: auth });
   const verify = jwtVerifier(auth, auth.resource ?? url);
   return new BearerGate({ verify, url, server: { authorizationServers: [auth.issuer], ...auth } });
+}
+
+const SERVER: OptionRules<ResourceServer> = {
+  // By BearerGate.
+  resource: anything,
+  authorizationServers: listOfText,
+  scopes: { what: "a table of lists of scopes, by method", takes: isScopeTable },
+};
+
+const OPTIONS: {
+  token: OptionRules<StaticTokenAuth>;
+  verifyToken: OptionRules<VerifierAuth>;
+  issuer: OptionRules<JwtAuth>;
+} = {
+  // By staticTokenVerifier: it is never shown.
+  token: { token: anything },
+  verifyToken: { ...SERVER, verifyToken: aFunction },
+  // The rest by jwtVerifier.
+  issuer: {
+    ...SERVER,
+    issuer: someText,
+    jwks: anything,
+    audience: anything,
+    algorithms: listOfText,
+    clockToleranceMs: durationFrom(0),
+  },
+};
+
+function isScopeTable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).every(listOfText.takes);
 }
 
 const KINDS = ["token", "verifyToken", "issuer"] as const;

@@ -20,13 +20,9 @@ import { inputResponsesOf } from "../request.js";
 import type { Tool } from "../tool.js";
 import { type Attendant, attend, endAnswer, stateAnswer, taskOfState } from "./attend.js";
 
-/** @throws for a tool whose direct calls cannot go on as tasks, or not after that long */
+/** @throws TypeError for a tool whose direct calls cannot go on as tasks */
 export function checkPromotion(toolName: string, taskSupport: TaskSupport, promoteAfterMs: number | undefined): void {
-  if (promoteAfterMs === undefined) return;
-  if (typeof promoteAfterMs !== "number" || !(promoteAfterMs >= 0)) {
-    throw new RangeError(`promoteAfterMs of tool ${toolName} must be at least 0 ms; got ${promoteAfterMs}.`);
-  }
-  if (taskSupport === "optional") return;
+  if (promoteAfterMs === undefined || taskSupport === "optional") return;
   throw new TypeError(
     `promoteAfterMs of tool ${toolName} needs taskSupport "optional": with "${taskSupport}" no direct call becomes a task.`,
   );

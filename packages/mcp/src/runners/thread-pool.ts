@@ -1,6 +1,18 @@
 /** A bounded number of worker threads, in turn between owners; a thread without work is kept for a while. */
 import { availableParallelism } from "node:os";
-import { CancelledError, type Clock, InProcessRunner, type Logger, type Timer } from "@claimcheck/core";
+import {
+  CancelledError,
+  type Clock,
+  checkOptions,
+  durationFrom,
+  InProcessRunner,
+  type Logger,
+  listOfText,
+  numberFrom,
+  type OptionRules,
+  type Timer,
+  wholeNumberFrom,
+} from "@claimcheck/core";
 import { CalledThread } from "./called-thread.js";
 
 export interface WorkerThreadsOptions {
@@ -13,6 +25,13 @@ export interface WorkerThreadsOptions {
   /** Node's options in a thread, such as a loader's. Default: those of the process. */
   execArgv?: readonly string[];
 }
+
+const OPTIONS: OptionRules<WorkerThreadsOptions> = {
+  max: wholeNumberFrom(1),
+  idleMs: durationFrom(1),
+  maxHeapMb: numberFrom(1),
+  execArgv: listOfText,
+};
 
 /** Calls that wait for a person take no place; but a thread each, of which there are so many for each that works. */
 const WAITING_PER_THREAD = 8;
@@ -51,11 +70,8 @@ export class ThreadPool {
   #jobsSoFar = 0;
 
   constructor(options: WorkerThreadsOptions, { clock, logger }: { clock: Clock; logger: Logger }) {
+    checkOptions("workerThreads", options, OPTIONS);
     const { max = availableParallelism(), idleMs = 30_000 } = options;
-    for (const [name, value] of Object.entries({ max, idleMs, maxHeapMb: options.maxHeapMb ?? 1 })) {
-      if (typeof value !== "number" || !(value > 0))
-        throw new RangeError(`workerThreads.${name} must be a number above 0; got ${String(value)}`);
-    }
     this.#options = { ...options, max, idleMs };
     this.#clock = clock;
     this.#logger = logger;

@@ -303,7 +303,7 @@ it.each([-1, Number.NaN, "5", null])("promoteAfterMs %j is refused", (promoteAft
   const tasks = createTasks({ logger: silent });
   const config = { ...PROMOTED, promoteAfterMs: promoteAfterMs as number };
   expect(() => tasks.registerTool(new McpServer({ name: "t", version: "0" }), "dig", config, () => "")).toThrow(
-    RangeError,
+    "promoteAfterMs must be a finite number of at least 0",
   );
 });
 

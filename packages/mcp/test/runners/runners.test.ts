@@ -50,9 +50,7 @@ describe("a wrong combination is refused, with the reason, and registers nothing
     ["idleMs", Number.NaN],
     ["maxHeapMb", -1],
   ])("workerThreads.%s of %d is refused", (name, value) => {
-    expect(() => createTasks({ workerThreads: { [name]: value } })).toThrow(
-      `workerThreads.${name} must be a number above 0`,
-    );
+    expect(() => createTasks({ workerThreads: { [name]: value } })).toThrow(`workerThreads: ${name} must be`);
   });
 });
 
