@@ -117,7 +117,7 @@ function registerWork(tasks: Tasks, server: McpServer, gates: Gates): void {
     badInterrupt: z.boolean().default(false),
     finishes: z.boolean().default(false),
   });
-  // Says progress before and after the gate, and keeps what it recorded; cancelled, it stops, unless it `finishes`.
+  // Says progress before and after the gate, logs after it, and keeps what it recorded; cancelled, it stops, unless it `finishes`.
   tasks.registerTool(
     server,
     "hold",
@@ -133,6 +133,7 @@ function registerWork(tasks: Tasks, server: McpServer, gates: Gates): void {
       const cancelled = ctx.cancelToken.wait();
       await Promise.race([gates.opened(gate), cancelled]);
       if (!finishes) ctx.cancelToken.checkCancelled();
+      ctx.log("notice", `through ${gate}`);
       ctx.sendProgress(2, { total: 2, message: "all the way" });
       gates.note(gate, "finished");
       return { content: [{ type: "text", text: "let go" }] };

@@ -7,6 +7,7 @@ import type {
   HandlerOutcome,
   Interrupt,
   InterruptOptions,
+  LogMessage,
   QuestionRequest,
   TaskHandle,
   ToolContext,
@@ -55,6 +56,8 @@ export interface AttemptHost {
   /** Decides and writes `event`, reading anew as long as others write in between. */
   apply(task: TaskRecord, event: AttemptEvent | { type: "request_cancel" }): Promise<Applied>;
   tellProgress(taskId: string, progress: Progress): void;
+  /** Answers whether somebody hears it. */
+  tellLog(taskId: string, message: LogMessage): boolean;
   pause(delayMs: number): Promise<void>;
   /** The handler waits for a person, or goes on. */
   setWaiting(taskId: string, isWaiting: boolean): void;
@@ -217,6 +220,8 @@ export class RunningAttempt implements TaskHandle {
       cancelToken: cancelSource,
       task: this,
       sendProgress: (current, options) => this.sendProgress(current, options),
+      log: (level, data, logger) =>
+        this.#isOpen && this.#host.tellLog(this.taskId, { level, data, ...(logger !== undefined && { logger }) }),
       request: this.#call.request ?? {},
       input: this.#call.input,
     };

@@ -65,6 +65,22 @@ export interface TaskHandle {
 /** Says how far the work has come; `current` grows. Answers `false` when nobody hears it. */
 export type SendProgress = (current: number, options?: { total?: number; message?: string }) => boolean;
 
+/** How much a log message matters, from the least to the most (RFC 5424). */
+export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Something that a tool says to whoever called it. */
+export interface LogMessage {
+  level: LogLevel;
+  data: JsonValue;
+  /** Which part of the tool says it. */
+  logger?: string;
+}
+
+/** Says something to the caller, at once or never: nothing is kept. Answers `false` when nobody hears it. */
+export type Log = (level: LogLevel, data: JsonValue, logger?: string) => boolean;
+
 /** The one object a handler gets, on a direct call as on a task. */
 export interface ToolContext {
   /** Aborted when the call is cancelled. A task's is never aborted because its caller went away. */
@@ -74,6 +90,8 @@ export interface ToolContext {
   readonly task: TaskHandle | null;
   /** That of the task; on a direct call it is heard by a caller that asked for it. */
   readonly sendProgress: SendProgress;
+  /** Heard by whoever asked for messages of that level, as long as the call goes on. */
+  readonly log: Log;
   /** What of the creating request is kept: principal, session, client, headers that the server keeps. */
   readonly request: JsonObject;
   /** The validated arguments as their schema made them, where they were handed over in this process. */
@@ -133,12 +151,12 @@ export function recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
 
 /**
  * The context of a direct call, and the source that cancels it.
- * @param sendProgress tells the caller. Default: nobody asked.
+ * @param caller who hears of it. Default: nobody.
  */
 export function directContext(
   request: JsonObject,
   input: unknown,
-  sendProgress: SendProgress = () => false,
+  { sendProgress = unheard, log = unheard }: Partial<Pick<ToolContext, "sendProgress" | "log">> = {},
 ): { context: ToolContext; cancelSource: CancelSource } {
   const cancelSource = new CancelSource();
   const context: ToolContext = {
@@ -148,8 +166,13 @@ export function directContext(
     cancelToken: cancelSource,
     task: null,
     sendProgress,
+    log,
     request,
     input,
   };
   return { context, cancelSource };
+}
+
+function unheard(): boolean {
+  return false;
 }

@@ -10,6 +10,9 @@ export type {
   HandlerOutcome,
   Interrupt,
   InterruptOptions,
+  Log,
+  LogLevel,
+  LogMessage,
   QuestionRequest,
   ResumeHandler,
   SendProgress,
@@ -21,6 +24,7 @@ export type {
 export {
   ambientTask,
   directContext,
+  LOG_LEVELS,
   QuestionWithdrawnError,
   recordOutput,
   registerInterrupt,
@@ -114,4 +118,5 @@ export type { AttemptEvent, OutsideEvent, Refusal, TaskEvent, Transition } from 
 export { transition } from "./transitions.js";
 export type { StopSignal, WaitOptions } from "./waiting.js";
 export type { RecordNews, TaskNews, Watcher } from "./watchers.js";
+export { isRecordNews } from "./watchers.js";
 export { LATE, within } from "./within.js";

@@ -32,7 +32,7 @@ import { isTerminal, type TaskRecord } from "./task.js";
 import { assertRecovery } from "./tool-recovery.js";
 import type { TaskEvent } from "./transitions.js";
 import { closedWhileWaiting, type WaitingRoom, type WaitOptions, waitFor } from "./waiting.js";
-import { type RecordNews, type Watcher, Watchers } from "./watchers.js";
+import { isRecordNews, type RecordNews, type Watcher, Watchers } from "./watchers.js";
 import { LATE, within } from "./within.js";
 
 /** How long closing may take for the sake of what runs; see {@link TaskRuntime.close}. */
@@ -541,8 +541,7 @@ export class TaskRuntime {
   async follow(owner: string, taskId: string, hear: (news: RecordNews) => void): Promise<Followed | null> {
     if (this.#state === "closed") throw closedWhileWaiting();
     const stop = this.#watchers.add(taskId, (news) => {
-      const isHeard = news.type === "changed" ? news.task.owner === owner : news.type !== "progress";
-      if (isHeard) hear(news as RecordNews);
+      if (isRecordNews(news) && (news.type !== "changed" || news.task.owner === owner)) hear(news);
     });
     let task: TaskRecord | null = null;
     try {
@@ -637,6 +636,7 @@ export class TaskRuntime {
       leaseUntilAt: () => this.#leaseUntilAt(),
       apply: (task, event) => this.#apply(task, event),
       tellProgress: (taskId, progress) => this.#watchers.progress(taskId, progress),
+      tellLog: (taskId, message) => this.#watchers.log(taskId, message),
       pause: (delayMs) => this.#pause(delayMs),
       setWaiting: (taskId, isWaiting) => this.#runner.setWaiting?.(taskId, isWaiting),
       left: (attempt) => this.#left(attempt),

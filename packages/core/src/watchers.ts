@@ -2,23 +2,30 @@
  * Who wants to know of which task. Any number may watch one task; a watcher of a finished task is let go, so
  * nothing is left behind by whoever does not unsubscribe.
  */
+import type { LogMessage } from "./context.js";
 import { describeError, type Logger } from "./logger.js";
 import type { Progress, TaskRecord } from "./task.js";
 import { isTerminal } from "./task.js";
 
-/** What a watcher is told: every change of the record, and progress at once, before the record has it. */
+/** What a watcher is told: every change of the record, progress at once, before the record has it, and what is only said. */
 export type TaskNews =
   | { type: "changed"; task: TaskRecord }
   | { type: "progress"; taskId: string; progress: Progress }
+  | { type: "log"; taskId: string; message: LogMessage }
   /** The record is not there any more. */
   | { type: "gone"; taskId: string }
   /** The runtime has closed: it will tell nothing more, though the task may go on elsewhere. */
   | { type: "closed"; taskId: string };
 
 /** What concerns the record. */
-export type RecordNews = Exclude<TaskNews, { type: "progress" }>;
+export type RecordNews = Exclude<TaskNews, { type: "progress" | "log" }>;
 
-export type Watcher = (news: TaskNews) => void;
+export function isRecordNews(news: TaskNews): news is RecordNews {
+  return news.type !== "progress" && news.type !== "log";
+}
+
+/** Answers `true` when somebody hears a log message; what it answers to other news does not count. */
+export type Watcher = (news: TaskNews) => unknown;
 
 interface Watched {
   watchers: Set<Watcher>;
@@ -69,6 +76,12 @@ export class Watchers {
     if (watched !== undefined) this.#tell(watched, { type: "progress", taskId, progress });
   }
 
+  /** Answers whether somebody hears it. */
+  log(taskId: string, message: LogMessage): boolean {
+    const watched = this.#watched.get(taskId);
+    return watched !== undefined && this.#tell(watched, { type: "log", taskId, message });
+  }
+
   gone(taskId: string): void {
     this.#letGo(taskId, "gone");
   }
@@ -84,15 +97,20 @@ export class Watchers {
     this.#tell(watched, { type, taskId });
   }
 
-  /** What a watcher throws is its own affair: neither the other watchers nor the write that is told of may suffer. */
-  #tell(watched: Watched, news: TaskNews): void {
+  /**
+   * What a watcher throws is its own affair: neither the other watchers nor the write that is told of may suffer. Answers
+   * whether one of them answered `true`.
+   */
+  #tell(watched: Watched, news: TaskNews): boolean {
+    let isHeard = false;
     for (const watcher of [...watched.watchers]) {
       try {
-        watcher(news);
+        if (watcher(news) === true) isHeard = true;
       } catch (error) {
         this.#logger.error({ error: describeError(error) }, "a watcher of a task threw");
       }
     }
+    return isHeard;
   }
 
   #drop(taskId: string, watcher: Watcher): void {

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { TaskRecord } from "@claimcheck/core";
+import type { TaskNews, TaskRecord, ToolContext } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { FaultyStore, outage } from "./kit/faulty-store.js";
@@ -177,6 +177,31 @@ describe("watching a task", () => {
     await settle();
     expect(told).toEqual(["2 input_required", "3 working", "progress 1", "4 working", "5 completed"]);
     expect(runtime.gauges.watchedTasks).toBe(0);
+  });
+
+  it("what is logged is told to whoever watches, and the tool whether one of them hears it", async () => {
+    const held = new HeldHandler();
+    const { runtime, start } = await openRuntime(held.handler);
+    const { taskId } = await start();
+    await settle();
+    const { log } = held.contexts[0] as ToolContext;
+    expect(log("info", "nobody watches")).toBe(false);
+    const told: TaskNews[] = [];
+    const stop = runtime.subscribe(taskId, (news) => void told.push(news));
+    void runtime.wait("alice", taskId);
+    await runtime.follow("alice", taskId, (news) => void told.push(news));
+    expect(log("info", "nobody hears")).toBe(false);
+    stop();
+    runtime.subscribe(taskId, () => {
+      throw new Error("deaf");
+    });
+    runtime.subscribe(taskId, (news) => news.type === "log");
+    expect(log("error", { depth: 1 }, "spade")).toBe(true);
+    held.end();
+    await settle();
+    expect(log("info", "late")).toBe(false);
+    const logged = told.filter(({ type }) => type === "log");
+    expect(logged).toEqual([{ type: "log", taskId, message: { level: "info", data: "nobody hears" } }]);
   });
 
   it("whoever begins when the task has just ended hears of the end, and is let go", async () => {

@@ -40,6 +40,7 @@ import { registerTaskTools } from "./fallback/task-tools.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
 import { type Callee, decideIncoming, type Spoken } from "./incoming-call.js";
 import { holdInline } from "./inline-window.js";
+import { asLogLevel, noLogLevel } from "./logging.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
 import { type Answers, type FirstRounds, isFirstState } from "./questions/ask-first.js";
@@ -131,6 +132,7 @@ export class Binding {
   /** Decides a request before the SDK sees it; `null` when it is answered already. What is malformed is the SDK's. */
   request(request: JSONRPCRequest, extra: MessageExtraInfo | undefined, connection: Connection): JSONRPCRequest | null {
     if (request.method === "tools/call") return this.#call(request, extra, connection);
+    if (request.method === "logging/setLevel") return this.#setLogLevel(request, connection);
     return this.shared.fastPath && answersMethod(this, request, extra, connection) ? null : request;
   }
 
@@ -149,6 +151,19 @@ export class Binding {
       connection.expect(request.id, decided.intent);
     } else if (this.#promotes(callee)) connection.keepArguments(request.id, asObject(params.arguments) ?? {});
     return forSdk(request, params, connection);
+  }
+
+  /** What a client of the 2025 era hears from now on. The SDK, whose answer it is, would take a level that is none for an error of its own. */
+  #setLogLevel(request: JSONRPCRequest, connection: Connection): JSONRPCRequest | null {
+    const params = asObject(request.params);
+    if (this.dialectOf(asObject(params?._meta)).declaration.era === "2026") return request;
+    const level = asLogLevel(params?.level);
+    if (level === undefined) {
+      connection.reply(request.id, { fault: { code: "invalid_params", message: noLogLevel(params?.level) } });
+      return null;
+    }
+    connection.logLevel = level;
+    return request;
   }
 
   /** Takes the answer to a question of one of the sender's tasks; `false` when it is none. */
@@ -251,11 +266,13 @@ export class Binding {
     if (isCallState(state)) {
       const parked = parkedCalls.find(state, owner, tool.name);
       const turn =
-        parked === undefined ? OVER : await resumeCall(parked, inputResponsesOf(mcpReq), mcpReq, parkedCalls);
+        parked === undefined
+          ? OVER
+          : await resumeCall(parked, inputResponsesOf(mcpReq), { mcpReq, connection }, parkedCalls);
       return this.#answerTurn(turn, sender, mcpReq.signal, connection);
     }
     const request = this.kept(identity, sender, askable);
-    const call = { tool, input, request, owner, era, askable, answers, server: this.server, mcpReq };
+    const call = { tool, input, request, owner, era, askable, answers, server: this.server, connection, mcpReq };
     return this.#answerTurn(await callDirectly(call, parkedCalls), sender, mcpReq.signal, connection);
   }
 
@@ -278,7 +295,7 @@ export class Binding {
     intent: TaskIntent,
     connection: Connection,
   ): Promise<{ answer: Answer; release: () => void }> {
-    const channel = new SideChannel(connection, intent, () => this.shared.runtime.now());
+    const channel = new SideChannel(connection, sender.id, intent, () => this.shared.runtime.now());
     try {
       return {
         answer: await this.#created(tool, input, sender, intent, connection, channel),
@@ -395,6 +412,8 @@ function forSdk(request: JSONRPCRequest, params: JsonObject, connection: Connect
 function capabilities(runtime: TaskRuntime): ServerCapabilities {
   const settings = { ...runtime.retention, pollIntervalMs: LEGACY_POLL_INTERVAL_MS };
   return {
+    // Any tool may log.
+    logging: {},
     tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     // The published client takes settings under the official name for another extension: exactly {} there.
     extensions: { [DATALAYER_EXTENSION]: settings, [TASKS_EXTENSION]: {} },

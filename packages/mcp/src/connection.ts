@@ -3,7 +3,7 @@
  * of the SDK's answer, and where side messages travel. It dies with its transport; tasks do not.
  */
 import { randomUUID } from "node:crypto";
-import type { JsonObject, JsonValue, StopSignal } from "@claimcheck/core";
+import type { JsonObject, JsonValue, LogLevel, StopSignal } from "@claimcheck/core";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import type { Answer, Dialect, Era } from "./dialects/dialect.js";
 import { wireError } from "./error-map.js";
@@ -20,6 +20,8 @@ export interface TaskIntent {
   /** Absent when there was none; whatever was sent otherwise. */
   idempotencyKey?: unknown;
   progressToken?: string | number;
+  /** From which level on a caller of the 2026 era hears what is logged until it is answered; absent when it hears nothing. */
+  logLevel?: LogLevel;
   /** What the client said about being asked; absent when it said nothing to this process. */
   askable?: JsonObject | undefined;
   /** What the caller answered before there was a task. */
@@ -52,6 +54,8 @@ export class Connection {
   #closed = false;
   /** Notifications that the transport has not written yet. */
   #unsent = 0;
+  /** From which level on a client of the 2025 era hears what is logged (`logging/setLevel`); everything until it has said. */
+  logLevel: LogLevel = "debug";
   /** What a sender without authentication is here; worked out once. */
   identity: Identity | null | undefined;
 
@@ -183,16 +187,26 @@ export class Connection {
   /**
    * Sends a notification about the task: on the stream of a request that waits for it, else on the session's own.
    * Losing one costs latency and nothing else, so nobody hears of a stream that is gone, and nothing piles up for a
-   * client that does not read.
+   * client that does not read. Answers whether it was sent.
    */
-  notify(taskId: string, method: string, params: JsonObject): void {
-    if (this.#closed || this.#unsent >= MAX_UNSENT) return;
+  notify(taskId: string, method: string, params: JsonObject): boolean {
+    return this.#notify(method, params, this.#newestWait(taskId));
+  }
+
+  /** The same on the stream of the request `id`, before it is answered. */
+  notifySender(id: RequestId, method: string, params: JsonObject): boolean {
+    return this.#notify(method, params, { relatedRequestId: id });
+  }
+
+  #notify(method: string, params: JsonObject, stream: { relatedRequestId: RequestId } | undefined): boolean {
+    if (this.#closed || this.#unsent >= MAX_UNSENT) return false;
     const message: JSONRPCMessage = { jsonrpc: "2.0", method, params };
     this.#unsent += 1;
     const sent = (): void => {
       this.#unsent -= 1;
     };
-    this.#send(message, this.#newestWait(taskId)).then(sent, sent);
+    this.#send(message, stream).then(sent, sent);
+    return true;
   }
 
   /** Sends a request of ours on the stream of one of the client's. Whether it arrives shows in whether it is answered. */

@@ -1,8 +1,9 @@
 /** Calls that run to their end while the caller waits. */
 import type { JsonObject } from "@claimcheck/core";
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type { Connection } from "./connection.js";
 import type { Era } from "./dialects/dialect.js";
-import { DirectProgress } from "./direct-progress.js";
+import { DirectChannel } from "./direct-channel.js";
 import type { Answers } from "./questions/ask-first.js";
 import { ParkedCall, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
 import { sdkAsker } from "./questions/sdk-asker.js";
@@ -18,35 +19,32 @@ export interface DirectCall {
   askable: JsonObject | undefined;
   answers: Answers | undefined;
   server: McpServer["server"];
+  connection: Connection;
   mcpReq: ServerContext["mcpReq"];
 }
 
 /** Runs the call until it has ended, or until it has to ask its caller in a round of its own. */
 export async function callDirectly(call: DirectCall, parked: ParkedCalls): Promise<Turn> {
   if (call.era === "2026") return callInRounds(call, parked);
-  const { tool, input, request, mcpReq, server, answers } = call;
-  const progress = new DirectProgress(mcpReq);
+  const { tool, input, request, mcpReq, server, connection, answers } = call;
+  const channel = new DirectChannel(mcpReq, connection, call.era);
   const { signal } = mcpReq;
   const asker = sdkAsker(server, mcpReq);
   try {
-    const caller = { signal, sendProgress: progress.send, asker, ...(answers !== undefined && { answers }) };
+    const { sendProgress, log } = channel;
+    const caller = { signal, sendProgress, log, asker, ...(answers !== undefined && { answers }) };
     return { outcome: await tool.callDirectly(input, request, caller) };
   } finally {
-    progress.end();
+    channel.end();
   }
 }
 
 function callInRounds(call: DirectCall, parked: ParkedCalls): Promise<Turn> {
-  const { tool, input, request, answers, owner, askable, mcpReq } = call;
+  const { tool, input, request, answers, owner, askable } = call;
   const asking = new ParkedCall(owner, tool.name, askable);
-  const { signal } = asking;
-  const caller = {
-    signal,
-    sendProgress: asking.sendProgress,
-    asker: asking,
-    ...(answers !== undefined && { answers }),
-  };
-  const turn = nextTurn(asking, mcpReq, parked);
+  const { signal, sendProgress, log } = asking;
+  const caller = { signal, sendProgress, log, asker: asking, ...(answers !== undefined && { answers }) };
+  const turn = nextTurn(asking, call, parked);
   void tool.callDirectly(input, request, caller).then((outcome) => {
     parked.forget(asking);
     asking.end(outcome);
@@ -58,21 +56,25 @@ function callInRounds(call: DirectCall, parked: ParkedCalls): Promise<Turn> {
 export async function resumeCall(
   asking: ParkedCall,
   inputResponses: JsonObject,
-  mcpReq: ServerContext["mcpReq"],
+  waiting: Pick<DirectCall, "mcpReq" | "connection">,
   parked: ParkedCalls,
 ): Promise<Turn> {
   const refused = asking.answer(inputResponses);
-  return refused === undefined ? nextTurn(asking, mcpReq, parked) : { refused };
+  return refused === undefined ? nextTurn(asking, waiting, parked) : { refused };
 }
 
 /** One round; a caller that cancels while it waits cancels the call. */
-async function nextTurn(asking: ParkedCall, mcpReq: ServerContext["mcpReq"], parked: ParkedCalls): Promise<Turn> {
+async function nextTurn(
+  asking: ParkedCall,
+  { mcpReq, connection }: Pick<DirectCall, "mcpReq" | "connection">,
+  parked: ParkedCalls,
+): Promise<Turn> {
   const { signal } = mcpReq;
-  const progress = new DirectProgress(mcpReq);
+  const channel = new DirectChannel(mcpReq, connection, "2026");
   const cancel = (): void => asking.cancel();
   if (signal.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
-  asking.heardBy(progress);
+  asking.heardBy(channel);
   try {
     const turn = await asking.turn();
     if (!("inputRequests" in turn) || parked.park(asking)) return turn;
@@ -80,6 +82,6 @@ async function nextTurn(asking: ParkedCall, mcpReq: ServerContext["mcpReq"], par
     return { refused: "Too many calls wait for answers; try again later." };
   } finally {
     signal.removeEventListener("abort", cancel);
-    progress.end();
+    channel.end();
   }
 }

@@ -12,6 +12,7 @@ import {
   type TaskSupport,
 } from "./dialects/dialect.js";
 import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
+import { requestedLogLevel } from "./logging.js";
 import { asObject, type Declaration } from "./request.js";
 
 /** What a request declared, and the dialect that it is served in; `null` when tasks were not negotiated. */
@@ -80,4 +81,6 @@ function readMeta(meta: JsonObject, intent: TaskIntent): void {
   if (Object.hasOwn(meta, IDEMPOTENCY_META)) intent.idempotencyKey = meta[IDEMPOTENCY_META];
   const { progressToken } = meta;
   if (typeof progressToken === "string" || typeof progressToken === "number") intent.progressToken = progressToken;
+  const logLevel = intent.era === "2026" ? requestedLogLevel(meta) : undefined;
+  if (logLevel !== undefined) intent.logLevel = logLevel;
 }

@@ -1,5 +1,15 @@
 // What this package promises. Adding a line here is a decision.
-export type { CancelToken, JsonValue, Limits, RetryOptions, TaskHandle, ToolRecovery } from "@claimcheck/core";
+export type {
+  CancelToken,
+  JsonValue,
+  Limits,
+  Log,
+  LogLevel,
+  LogMessage,
+  RetryOptions,
+  TaskHandle,
+  ToolRecovery,
+} from "@claimcheck/core";
 export {
   CancelledError,
   DEFAULT_LIMITS,

@@ -5,6 +5,7 @@ import {
   directContext,
   type HandlerOutcome,
   type JsonObject,
+  type Log,
   type Outcome,
   type SendProgress,
   type ToolContext,
@@ -26,6 +27,7 @@ import { describeIssues, type OutcomeRules, outcomeOf } from "./tool-outcome.js"
 export interface DirectCaller {
   signal: AbortSignal;
   sendProgress: SendProgress;
+  log: Log;
   asker: Asker;
   /** To `askFirst`, where it has been asked already. */
   answers?: Answers;
@@ -105,9 +107,9 @@ export class Tool {
   async callDirectly(
     input: unknown,
     request: JsonObject,
-    { signal, sendProgress, asker, answers }: DirectCaller,
+    { signal, sendProgress, log, asker, answers }: DirectCaller,
   ): Promise<Outcome> {
-    const { context, cancelSource } = directContext(request, input, sendProgress);
+    const { context, cancelSource } = directContext(request, input, { sendProgress, log });
     const cancel = (): void => cancelSource.cancel();
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel, { once: true });

@@ -6,9 +6,9 @@ import { completed, RESULT, working } from "./dialects/records.js";
 
 function channel() {
   const sent: unknown[][] = [];
-  const connection = { isClosed: false, notify: (...args: unknown[]) => void sent.push(args) };
+  const connection = { isClosed: false, logLevel: "debug", notify: (...args: unknown[]) => sent.push(args) > 0 };
   const intent = { dialect: core20251125, era: "2025", arguments: {}, ttl: undefined, progressToken: 0 } as const;
-  const made = new SideChannel(connection as unknown as Connection, intent, () => 0);
+  const made = new SideChannel(connection as unknown as Connection, 1, intent, () => 0);
   return { channel: made, connection, methods: () => sent.map(([, method]) => method) };
 }
 
@@ -23,6 +23,17 @@ describe("what happens before the claim check is out", () => {
     expect(methods()).toEqual([]);
     held.release();
     expect(methods()).toEqual(["notifications/progress", "notifications/tasks/status"]);
+  });
+
+  it("is so many messages at most, and the tool is told of the others; the status is not left out", () => {
+    const { channel: held, methods } = channel();
+    const log = { type: "log", taskId: "tsk_1", message: { level: "info", data: "x" } } as const;
+    const told = Array.from({ length: 1001 }, () => held.watcher(log));
+    expect([told.filter((isTold) => isTold).length, told.at(-1)]).toEqual([1000, false]);
+    held.watcher(changed(completed(RESULT)));
+    held.release();
+    expect(methods()).toHaveLength(1001);
+    expect(methods().at(-1)).toBe("notifications/tasks/status");
   });
 });
 

@@ -186,6 +186,8 @@ export const CORE_CHECKS: ChecksOf<"core"> = {
       ({ method, params }) => isProgressOf("names", method, params) && params.progress === 2,
     );
     expect(reported.params._meta).toMatchObject({ [RELATED_TASK]: { taskId } });
+    const logged = client.heard.filter(({ method }) => method === "notifications/message").at(-1);
+    expect(logged?.params._meta).toEqual({ [RELATED_TASK]: { taskId } });
     for (const { method, params } of client.heard) {
       if (isProgressOf("names", method, params)) expect(params._meta).toMatchObject({ [RELATED_TASK]: { taskId } });
     }

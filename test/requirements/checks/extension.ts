@@ -323,7 +323,8 @@ export const EXTENSION_CHECKS: ChecksOf<"extension"> = {
     expect(await told("completed")).toEqual(withoutResultType(await client.get(task.taskId)));
   },
   "extension/listen-without-progress-or-messages": async ({ client }) => {
-    const task = await held(client, {}, { _meta: { progressToken: `listening ${client.nextId}` } });
+    const asks = { progressToken: `listening ${client.nextId}`, "io.modelcontextprotocol/logLevel": "debug" };
+    const task = await held(client, {}, { _meta: asks });
     const before = client.heard.length;
     const { told } = await listen(client, [task.taskId]);
     await task.letGo();

@@ -22,9 +22,8 @@ function server(...answers: (SharedKernel | Error)[]) {
 function call() {
   const messages: (string | undefined)[] = [];
   const clock = new FakeClock();
-  const { context, cancelSource } = directContext({}, undefined, (_current, options) => {
-    messages.push(options?.message);
-    return true;
+  const { context, cancelSource } = directContext({}, undefined, {
+    sendProgress: (_current, options) => messages.push(options?.message) > 0,
   });
   return { context: context as ToolContext, cancelSource, clock, messages };
 }

@@ -13,7 +13,7 @@ import {
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Binding, Shared } from "../binding.js";
 import { type Answer, noSuchTask, type TaskSupport } from "../dialects/dialect.js";
-import { DirectProgress } from "../direct-progress.js";
+import { DirectChannel } from "../direct-channel.js";
 import type { Answers } from "../questions/ask-first.js";
 import { giveAnswers } from "../questions/take-answer.js";
 import { inputResponsesOf } from "../request.js";
@@ -38,7 +38,7 @@ export async function callPromotable(
   attendant: Attendant,
 ): Promise<Answer | null> {
   const { connection, sender, identity } = attendant;
-  const progress = new DirectProgress(mcpReq);
+  const channel = new DirectChannel(mcpReq, connection, attendant.era);
   const args = connection.takeArguments(sender.id);
   const taskId = taskOfState(connection.stateOf(sender.id));
   try {
@@ -46,11 +46,11 @@ export async function callPromotable(
     const request = binding.kept(identity, sender, withTaskAnswer(attendant.askable));
     if (answers !== undefined) request.answers = answers as JsonObject;
     const call = { owner: identity.owner, toolName: tool.name, arguments: args, request, input };
-    return await firstRound(binding.shared, call, tool, progress, attendant);
+    return await firstRound(binding.shared, call, tool, channel, attendant);
   } catch (error) {
     return { fault: binding.faultOf(error) };
   } finally {
-    progress.end();
+    channel.end();
   }
 }
 
@@ -63,14 +63,16 @@ async function firstRound(
   shared: Shared,
   call: CreateTask,
   tool: Tool,
-  progress: DirectProgress,
+  channel: DirectChannel,
   attendant: Attendant,
 ): Promise<Answer> {
   let ended: TerminalTask | undefined;
-  const watcher = (news: TaskNews): void => {
-    if (news.type === "progress") progress.send(news.progress.current, news.progress);
+  const watcher = (news: TaskNews): boolean => {
+    if (news.type === "progress") channel.sendProgress(news.progress.current, news.progress);
+    if (news.type === "log") return channel.log(news.message.level, news.message.data, news.message.logger);
     // A task that is kept for no time at all cannot be read after its end.
     if (news.type === "changed" && isTerminal(news.task)) ended = news.task;
+    return false;
   };
   const { task } = await shared.runtime.create({ ...call, watcher });
   const answer = await attendCall(shared, task.taskId, tool, attendant);

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import {
+  isRecordNews,
   type JsonObject,
   outstandingQuestions,
   type Question,
@@ -131,7 +132,7 @@ export class Deliveries {
     const followed: Followed = { deliveries: new Map(), unsubscribe: () => {} };
     this.#followed.set(taskId, followed);
     followed.unsubscribe = this.#runtime.subscribe(taskId, (news) => {
-      if (news.type === "progress") return;
+      if (!isRecordNews(news)) return;
       const open = news.type === "changed" ? outstandingQuestions(news.task).map(({ key }) => key) : [];
       settle(followed, open);
       if (open.length > 0) return;

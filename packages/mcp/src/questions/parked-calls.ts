@@ -7,12 +7,13 @@
 import { randomBytes } from "node:crypto";
 import {
   type JsonObject,
+  type Log,
   type Outcome,
   type QuestionRequest,
   QuestionWithdrawnError,
   type SendProgress,
 } from "@claimcheck/core";
-import type { DirectProgress } from "../direct-progress.js";
+import type { DirectChannel } from "../direct-channel.js";
 import { checkAnswer } from "./answer.js";
 import { type Asker, refuseUndeclared } from "./asker.js";
 
@@ -44,7 +45,7 @@ export class ParkedCall implements Asker {
   readonly #waiting = new Set<(turn: Turn) => void>();
   readonly #controller = new AbortController();
   /** Of the request that waits for the call now. */
-  #progress: DirectProgress | undefined;
+  #channel: DirectChannel | undefined;
   #asked = 0;
   #outcome: Outcome | undefined;
   #turnIsDue = false;
@@ -60,10 +61,12 @@ export class ParkedCall implements Asker {
     return this.#controller.signal;
   }
 
-  readonly sendProgress: SendProgress = (current, options) => this.#progress?.send(current, options) ?? false;
+  readonly sendProgress: SendProgress = (current, options) => this.#channel?.sendProgress(current, options) ?? false;
 
-  heardBy(progress: DirectProgress): void {
-    this.#progress = progress;
+  readonly log: Log = (level, data, logger) => this.#channel?.log(level, data, logger) ?? false;
+
+  heardBy(channel: DirectChannel): void {
+    this.#channel = channel;
   }
 
   ask(request: QuestionRequest): Promise<JsonObject> {

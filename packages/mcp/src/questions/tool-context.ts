@@ -2,11 +2,13 @@
 import type {
   CancelToken,
   JsonObject,
+  Log,
   ToolContext as RuntimeContext,
   SendProgress,
   TaskHandle,
 } from "@claimcheck/core";
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { asLogLevel, noLogLevel } from "../logging.js";
 import { describeIssues } from "../tool-outcome.js";
 import { type Asker, QuestionRefusedError } from "./asker.js";
 import {
@@ -32,6 +34,14 @@ export type ElicitedContent<Schema> = Schema extends StandardSchemaWithJSON
 
 /** The one object a handler gets, on a direct call as on a task, in every dialect. */
 export interface ToolContext extends RuntimeContext {
+  /**
+   * Tells the caller, as an MCP log message, if it wants to hear that level: a client of 2025 from the level that it has set,
+   * everything until then; one of 2026-07-28 that asked for it in the call, until that is answered. At once or never, and
+   * never to the server's own log. Answers `false` when nobody hears it, and for data that are longer than 64 KiB as JSON.
+   *
+   * @throws TypeError for a level that is none
+   */
+  readonly log: Log;
   /** What the caller answered to the tool's `askFirst`, by the names that it gave; empty where it asked nothing. */
   readonly answers: Readonly<Record<string, JsonObject>>;
   /**
@@ -77,6 +87,13 @@ export class HandlerContext implements ToolContext {
 
   get sendProgress(): SendProgress {
     return this.#runtime.sendProgress;
+  }
+
+  get log(): Log {
+    return (level, data, logger) => {
+      if (asLogLevel(level) === undefined) throw new TypeError(noLogLevel(level));
+      return this.#runtime.log(level, data, logger);
+    };
   }
 
   get request(): JsonObject {

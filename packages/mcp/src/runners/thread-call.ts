@@ -6,11 +6,13 @@ import {
   type Interrupt,
   type InterruptOptions,
   type JsonObject,
+  type Log,
   type QuestionRequest,
   QuestionWithdrawnError,
   type TaskHandle,
   type ToolContext,
 } from "@claimcheck/core";
+import { asSaid } from "../logging.js";
 import type { Asker } from "../questions/asker.js";
 import { SaidOutputs } from "./output-changes.js";
 import {
@@ -89,6 +91,7 @@ export class ThreadCall {
       cancelToken: this.#cancelToken(),
       task,
       sendProgress: (current, options) => this.#sendProgress(current, options),
+      log: this.#log,
       request,
       input,
     };
@@ -134,6 +137,11 @@ export class ThreadCall {
   #sendProgress(current: number, options?: { total?: number; message?: string }): boolean {
     return Number.isFinite(current) && this.#say(() => ({ type: "progress", current, options }));
   }
+
+  readonly #log: Log = (level, data, logger) => {
+    const said = asSaid(data);
+    return said !== undefined && this.#say(() => ({ type: "log", level, data: said, logger }));
+  };
 
   #registerInterrupt(stop: Interrupt, { escalate }: InterruptOptions = {}): boolean {
     return this.#say(() => {

@@ -3,6 +3,7 @@ import {
   CancelledError,
   type JsonObject,
   type JsonValue,
+  type LogLevel,
   QuestionWithdrawnError,
   RetryableError,
 } from "@claimcheck/core";
@@ -44,6 +45,7 @@ export type ThreadRequest =
 
 export type FromThread =
   | { type: "progress"; call: number; current: number; options: { total?: number; message?: string } | undefined }
+  | { type: "log"; call: number; level: LogLevel; data: JsonValue; logger: string | undefined }
   /** The outputs are those that were said before up to `from`, then `outputs`. */
   | { type: "output"; call: number; from: number; outputs: readonly JsonValue[] }
   | { type: "interrupt_registered"; call: number; id: number; escalates: boolean }

@@ -29,8 +29,9 @@ function post(message: FromThread): void {
     if (((posted - handled) | 0) < MAX_UNHANDLED) break;
     Atomics.wait(shared, HANDLED, handled);
   }
-  posted = (posted + 1) | 0;
   parentPort?.postMessage(message);
+  // After it: what cannot be sent is never looked at.
+  posted = (posted + 1) | 0;
 }
 
 function take(message: ToThread): void {

@@ -157,6 +157,9 @@ class CallOnThread implements ThreadListener {
       case "progress":
         this.#ctx.sendProgress(message.current, message.options);
         break;
+      case "log":
+        this.#ctx.log(message.level, message.data, message.logger);
+        break;
       case "output":
         this.#outputs = this.#outputs.slice(0, message.from).concat(message.outputs);
         this.#ctx.task?.recordOutput(this.#outputs);

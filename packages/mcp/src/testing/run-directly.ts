@@ -1,6 +1,9 @@
 /** A handler run as a direct call: `ctx.task` is `null`, and what it asks goes to its caller. */
 import {
   type JsonObject,
+  type JsonValue,
+  type LogLevel,
+  type LogMessage,
   type Outcome,
   type Progress,
   type QuestionRequest,
@@ -26,6 +29,7 @@ export class DirectRun<Returned> implements ToolRun<Returned> {
   readonly returned: Promise<Awaited<Returned>>;
   readonly clock: FakeClock;
   readonly progress: Progress[] = [];
+  readonly logged: LogMessage[] = [];
   /** What the caller gets: a result, a result with `isError`, a throw, or a protocol error. */
   readonly outcome: Promise<Outcome>;
   readonly #capabilities: JsonObject;
@@ -45,6 +49,8 @@ export class DirectRun<Returned> implements ToolRun<Returned> {
     const caller = {
       signal: this.#controller.signal,
       sendProgress: (current: number, said?: Omit<Progress, "current">) => this.progress.push({ current, ...said }) > 0,
+      log: (level: LogLevel, data: JsonValue, logger?: string) =>
+        this.logged.push({ level, data, ...(logger !== undefined && { logger }) }) > 0,
       asker: { ask: (question: QuestionRequest) => this.#ask(question) },
       ...(answers !== undefined && { answers }),
     };

@@ -3,6 +3,7 @@ import {
   isTerminal,
   type JsonObject,
   type JsonValue,
+  type LogMessage,
   outstandingQuestions,
   type Progress,
   type Question,
@@ -46,6 +47,7 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
   readonly returned: Promise<Awaited<Returned>>;
   readonly clock: FakeClock;
   readonly progress: Progress[] = [];
+  readonly logged: LogMessage[] = [];
   /** The statuses and messages that the task has had, in order: what a client could have seen. */
   readonly statuses: { status: TaskRecord["status"]; message: string | undefined }[] = [
     { status: "working", message: undefined },
@@ -118,7 +120,7 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
     request.clientCapabilities = options.capabilities ?? ASKABLE;
     request.answers = { ...options.answers };
     const { name: toolName } = definition;
-    const watcher = (news: TaskNews): void => this.#hear(news);
+    const watcher = (news: TaskNews): boolean => this.#hear(news);
     const call = { owner: request.owner, toolName, arguments: {}, request, input, watcher };
     const { task } = await this.#runtime.create(call);
     this.#record ??= task;
@@ -134,19 +136,25 @@ export class TaskRun<Returned> implements ToolRun<Returned> {
         const task = heard(context.task as TaskHandle, (outputs) => {
           this.#output = outputs;
         });
-        const { signal, cancelToken, sendProgress, request, input } = context;
+        const { signal, cancelToken, sendProgress, log, request, input } = context;
         return runInTask(task, () =>
-          definition.handler(args, { signal, cancelToken, sendProgress, request, input, task }),
+          definition.handler(args, { signal, cancelToken, sendProgress, log, request, input, task }),
         );
       },
     };
   }
 
-  #hear(news: TaskNews): void {
+  /** Answers `true` for what is logged: it is heard. */
+  #hear(news: TaskNews): boolean {
     if (news.type === "progress") this.progress.push(news.progress);
-    if (news.type !== "changed") return;
-    this.#record = news.task;
-    const { status, statusMessage: message } = news.task;
+    if (news.type === "log") this.logged.push(news.message);
+    if (news.type === "changed") this.#see(news.task);
+    return news.type === "log";
+  }
+
+  #see(task: TaskRecord): void {
+    this.#record = task;
+    const { status, statusMessage: message } = task;
     const last = this.statuses.at(-1);
     if (status !== last?.status || message !== last.message) this.statuses.push({ status, message });
   }

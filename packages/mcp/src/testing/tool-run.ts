@@ -1,5 +1,5 @@
 /** Running a handler without any server: what is told to it, and what is seen of it, on a direct call as in a task. */
-import type { JsonObject, Logger, Progress } from "@claimcheck/core";
+import type { JsonObject, Logger, LogMessage, Progress } from "@claimcheck/core";
 import type { FakeClock } from "@claimcheck/core/testing";
 import { checkAnswer } from "../questions/answer.js";
 import type { Answers } from "../questions/ask-first.js";
@@ -31,6 +31,8 @@ export interface ToolRun<Returned> {
   readonly clock: FakeClock;
   /** Everything that it said of its progress, in order. */
   readonly progress: readonly Progress[];
+  /** Everything that it logged, of every level, in order. */
+  readonly logged: readonly LogMessage[];
   /** The next question that it asks, waited for; each is handed out once. Rejects when the run ends without one. */
   question(): Promise<AskedQuestion>;
 }

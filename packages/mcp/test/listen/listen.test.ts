@@ -139,13 +139,15 @@ describe.each(Object.entries(carriers))("over %s", (_name, carrier) => {
     expect(changes(stream).at(-1)).not.toHaveProperty("inputRequests");
   });
 
-  it("tells no progress, whatever token the call had", async () => {
+  it("tells no progress and no log messages, whatever the call asked for", async () => {
     const { register, run } = held();
     const { connect } = await carrier(register);
     const client = connect();
-    const taskId = await create(client, "dig", { _meta: { progressToken: "t" } });
+    const _meta = { progressToken: "t", "io.modelcontextprotocol/logLevel": "debug" };
+    const taskId = await create(client, "dig", { _meta });
     const stream = await client.listen({ taskIds: [taskId] });
     run().task.sendProgress(1, { total: 2 });
+    expect(run().ctx.log("emergency", "fire")).toBe(false);
     run().task.sendProgress(2, { total: 2, message: "nearly" });
     await eventually(() => statuses(stream).includes("nearly"));
     run().end("dug");

@@ -28,6 +28,10 @@ export function recordThenSpin(_args, ctx) {
   for (;;);
 }
 
+export function logs(_args, { log }) {
+  return [log("info", { depth: 1 }, "spade"), log("error", "rock"), log("info", () => {}), log("info", 1n)];
+}
+
 export function spinUntilCancelled(_args, ctx) {
   ctx.sendProgress(1, { message: "ready" });
   while (!ctx.cancelToken.isCancelled());

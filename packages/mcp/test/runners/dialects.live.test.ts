@@ -15,6 +15,7 @@ describe.each(DIALECTS)("%s", (dialect) => {
     const server = new McpServer({ name: "test", version: "0" });
     const worker = { taskSupport: "optional", runner: "worker" } as const;
     tasks.registerTool(server, "ask", { execution: worker }, { module, export: "ask" });
+    tasks.registerTool(server, "logs", { execution: worker }, { module, export: "logs" });
     tasks.registerTool(server, "spin", { execution: worker, cancelGraceMs: 100 }, { module, export: "recordThenSpin" });
     const subprocess = { taskSupport: "optional", runner: "subprocess" } as const;
     tasks.registerTool(server, "print", { execution: subprocess }, () => ({ argv: ["echo", "printed"] }));
@@ -53,6 +54,21 @@ describe.each(DIALECTS)("%s", (dialect) => {
     await client.waitUntil(taskId, ({ statusMessage }) => statusMessage === "half", PATIENCE_MS);
     expect(await client.cancel(taskId)).toMatchObject({ status: "cancelled" });
     expect((await client.result(taskId)).content).toEqual(said(name === "hang" ? "half\n" : "half"));
+  });
+
+  it("what a worker logs is heard, as it is of any handler", async () => {
+    const client = await connect();
+    const _meta = { "io.modelcontextprotocol/logLevel": "info" };
+    const heard = () => client.notifications.filter(({ method }) => method === "notifications/message");
+    expect((await client.call("logs", {}, { _meta })).content).toEqual(said("[true,true,false,false]"));
+    expect(heard().map(({ params }) => params)).toEqual([
+      { level: "info", logger: "spade", data: { depth: 1 } },
+      { level: "error", data: "rock" },
+    ]);
+    const { taskId } = await client.create("logs", {}, { _meta });
+    await client.waitUntil(taskId, "completed", PATIENCE_MS);
+    if (dialect === "io.modelcontextprotocol/tasks") return;
+    expect(heard().slice(2)).toMatchObject([{ params: { data: { depth: 1 } } }, { params: { data: "rock" } }]);
   });
 
   it("a worker's question is answered, directly and as a task", async () => {

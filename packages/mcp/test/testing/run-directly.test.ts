@@ -25,6 +25,15 @@ it("progress is seen, and the facts of the request are the test's to set", async
   expect(run.progress).toEqual([{ current: 1, total: 3, message: "one" }]);
 });
 
+it("what is logged is seen, of every level", async () => {
+  const run = runDirectly((_args: object, { log }) => [log("debug", { depth: 1 }, "spade"), log("error", "rock")], {});
+  expect(await run.returned).toEqual([true, true]);
+  expect(run.logged).toEqual([
+    { level: "debug", data: { depth: 1 }, logger: "spade" },
+    { level: "error", data: "rock" },
+  ]);
+});
+
 it("cancelling fires signal and token", async () => {
   const run = runDirectly(async (_args: object, ctx) => [await ctx.cancelToken.wait(), ctx.signal.aborted], {});
   run.cancel();

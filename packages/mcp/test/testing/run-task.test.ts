@@ -41,7 +41,7 @@ it("nobody needs to look at what is thrown", async () => {
   expect((await run.ended).status).toBe("failed");
 });
 
-it("progress, output, messages and checkpoint are seen as they are said, and in the record", async () => {
+it("progress, log, output, messages and checkpoint are seen as they are said, and in the record", async () => {
   let goOn = (): void => {};
   const said = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -49,6 +49,7 @@ it("progress, output, messages and checkpoint are seen as they are said, and in 
   const run = await runTask(async (_args: object, ctx) => {
     ctx.task?.sendProgress(1, { total: 2, message: "half" });
     ctx.sendProgress(2, { total: 2 });
+    expect(ctx.log("debug", { page: 1 }, "printer")).toBe(true);
     ctx.task?.recordOutput(["one"]);
     recordOutput(["one", "two"]);
     await ctx.task?.checkpoint({ at: 2 });
@@ -58,6 +59,7 @@ it("progress, output, messages and checkpoint are seen as they are said, and in 
     return "done";
   }, {});
   await run.until(({ statusMessage }) => statusMessage === "On we go.");
+  expect(run.logged).toEqual([{ level: "debug", data: { page: 1 }, logger: "printer" }]);
   expect(run.progress).toEqual([
     { current: 1, total: 2, message: "half" },
     { current: 2, total: 2 },
