@@ -87,6 +87,9 @@ export class Flusher {
 
   async #write(item: Flushable, pace: Pace): Promise<void> {
     pace.writing = true;
+    // What is said in one go, such as an output and a message, is one write.
+    await null;
+    this.#dirty.delete(item);
     const waitMs = await this.#flush(item);
     pace.writing = false;
     pace.nextAt = this.#clock.now() + (waitMs ?? RETRY_MS);

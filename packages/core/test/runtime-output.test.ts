@@ -157,15 +157,29 @@ describe("progress", () => {
     for (let n = 1; n <= 1000; n += 1) taskOf(held.contexts[0]).sendProgress(n, { total: 1000, message: `step ${n}` });
     expect(told).toHaveLength(1000);
     await clock.advance(1000);
-    expect(store.writes()).toHaveLength(2);
+    expect(store.writes()).toHaveLength(1);
     expect(await get(taskId)).toMatchObject({
       progress: { current: 1000, total: 1000, message: "step 1000" },
       statusMessage: "step 1000",
-      lastUpdatedAt: clock.now() - 900,
+      lastUpdatedAt: clock.now() - 1000,
     });
     held.end();
     await settle();
     expect(await get(taskId)).not.toHaveProperty("statusMessage");
+  });
+
+  it("is one write together with the output that it speaks of", async () => {
+    const store = new FaultyStore();
+    const held = new HeldHandler();
+    const { start, get, clock } = await openRuntime(held.handler, { store });
+    const { taskId } = await start();
+    await settle();
+    store.calls.length = 0;
+    taskOf(held.contexts[0]).recordOutput(["half"]);
+    taskOf(held.contexts[0]).sendProgress(1, { message: "half done" });
+    await clock.advance(1000);
+    expect(store.writes()).toHaveLength(1);
+    expect(await get(taskId)).toMatchObject({ partialOutput: ["half"], statusMessage: "half done" });
   });
 
   it.each(["requireInput", "setWorking"] as const)(
