@@ -1,8 +1,8 @@
 import { FakeClock } from "@claimcheck/core/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { costGrowth } from "../../../test/fixtures/growth.js";
 import { type Deadline, Deadlines } from "../src/deadlines.js";
-import { costGrowth } from "./kit/growth.js";
 
 const DAY = 24 * 60 * 60_000;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { costGrowth } from "../../../test/fixtures/growth.js";
 import { Fifo } from "../src/fifo.js";
-import { costGrowth } from "./kit/growth.js";
 
 const steps = fc.array(fc.oneof(fc.integer({ min: 0, max: 50 }), fc.constant("take" as const)), { maxLength: 200 });
 

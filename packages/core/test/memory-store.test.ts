@@ -1,7 +1,7 @@
 import { MemoryStore, type TaskRecord } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
-import { costGrowth } from "./kit/growth.js";
+import { costGrowth } from "../../../test/fixtures/growth.js";
 import { liveTask, NOW, text } from "./kit/records.js";
 
 function newStore(): { store: MemoryStore; clock: FakeClock } {

@@ -1,7 +1,7 @@
 import { InProcessRunner } from "@claimcheck/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { costGrowth } from "./kit/growth.js";
+import { costGrowth } from "../../../test/fixtures/growth.js";
 
 /** A host whose runs end when the test says so. */
 class Host {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { costGrowth } from "../../../test/fixtures/growth.js";
 import { comparePositions } from "../src/cursor.js";
 import { type Ordered, TaskOrder } from "../src/task-order.js";
-import { costGrowth } from "./kit/growth.js";
 
 const entry = fc.record({ createdAt: fc.integer({ min: 0, max: 5 }), taskId: fc.string({ maxLength: 2 }) });
 const step = fc.oneof(
