@@ -77,8 +77,14 @@ export class CalledThread {
   #take(message: FromThread): void {
     Atomics.add(this.#shared, HANDLED, 1);
     Atomics.notify(this.#shared, HANDLED);
-    if (message.type === "stray") this.#takeStray(message);
-    else if (message.call === this.#calls) this.#listener?.take(message);
+    try {
+      if (message.type === "stray") this.#takeStray(message);
+      else if (message.call === this.#calls) this.#listener?.take(message);
+    } catch (error) {
+      // What a handler says may be of any type. Here nobody but this call is to suffer for it, and its handler goes on.
+      this.isSpent = true;
+      this.#listener?.fail(error);
+    }
   }
 
   /** What a call has left behind may go on throwing: the thread gets no other call. */

@@ -142,10 +142,11 @@ export class ThreadPool {
   }
 
   #take(): CalledThread {
-    const idle = this.#idle.pop();
-    if (idle === undefined) return this.#start();
-    this.#clock.clearTimer(idle.timer);
-    return idle.thread;
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      this.#clock.clearTimer(idle.timer);
+      if (!idle.thread.isSpent) return idle.thread;
+    }
+    return this.#start();
   }
 
   #start(): CalledThread {

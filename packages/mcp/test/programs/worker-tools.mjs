@@ -96,6 +96,31 @@ export const RETURNS = {
   },
 };
 
+/** Says what no type allows. */
+export async function misspeak({ what }, ctx) {
+  MISSPOKEN[what](ctx);
+  await pause(50);
+  return "unharmed";
+}
+
+export const MISSPOKEN = {
+  "a message that is no text": (ctx) => ctx.sendProgress(1, { message: 5 }),
+  "progress without options": (ctx) => ctx.sendProgress(1, null),
+};
+
+/** What cannot be sent is said more often than messages may wait. */
+export function sayUncloneable(_args, ctx) {
+  for (let i = 0; i < 100; i += 1) {
+    try {
+      ctx.task?.recordOutput([() => "clay"]);
+    } catch {
+      // It goes on as if it had not been said.
+    }
+  }
+  ctx.task?.recordOutput(["clay"]);
+  return "dug";
+}
+
 export async function report({ steps }, ctx) {
   for (let step = 1; step <= steps; step += 1) {
     ctx.sendProgress(step, { total: steps, message: `step ${step}` });

@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { AskFirst, Tasks, TasksOptions, ToolHandler } from "../../src/index.js";
 import { eventually, type RawClient } from "../wire/raw-client.js";
-import { scene } from "../wire/servers.js";
+import { scene, silent } from "../wire/servers.js";
 
 const MODULE = new URL("../programs/worker-tools.mjs", import.meta.url);
 
@@ -339,7 +339,43 @@ describe("a thread that goes wrong", () => {
   });
 });
 
+describe("what a handler says in a shape that is none", () => {
+  it("fails its call as on this event loop, and nothing else", async () => {
+    const { connect } = workers({ where: {}, misspeak: {} }, { workerThreads: { max: 1 } });
+    const client = await connect();
+    for (const what of ["a message that is no text", "progress without options"]) {
+      // The thread was not begun by the task whose call fails.
+      await client.call("where");
+      const answer = await resultOf(client, "misspeak", { what });
+      expect.soft(answer).toMatchObject({ isError: true });
+      expect.soft(answer).toEqual(renamed(await resultOf(client, "async_misspeak", { what })));
+    }
+    expect((await client.call("where")).result).toMatchObject({ structuredContent: { isMainThread: false } });
+  });
+
+  it("holds up neither its call nor those after it when it cannot be sent", async () => {
+    const { client } = await clientOf("sayUncloneable", {}, { workerThreads: { max: 1 } });
+    for (let i = 0; i < 2; i += 1)
+      expect(await resultOf(client, "sayUncloneable")).toMatchObject({ content: [{ text: "dug" }] });
+  });
+});
+
 describe("the threads", () => {
+  it("that are being given up get no other call", async () => {
+    let hear = (): void => {};
+    const heard = new Promise<void>((resolve) => {
+      hear = resolve;
+    });
+    const { connect } = workers(
+      { throwLater: {}, where: {} },
+      { workerThreads: { max: 1 }, logger: { ...silent, error: () => hear() } },
+    );
+    const client = await connect();
+    await client.call("throwLater", { arguments: { ms: 10 } });
+    await heard;
+    expect((await client.call("where")).result).toMatchObject({ structuredContent: { isMainThread: false } });
+  });
+
   it("are as many as may be, and used again", async () => {
     const { client } = await clientOf("wait", {}, { workerThreads: { max: 2 } });
     const all = await Promise.all(Array.from({ length: 8 }, () => client.call("wait", { arguments: { ms: 20 } })));
