@@ -34,7 +34,11 @@ it.each([
   ],
   [
     "### `serveHttp`",
-    { "packages/mcp/src/serve-http.ts": "ServeHttpOptions", "packages/mcp/src/http-guard.ts": "GuardOptions" },
+    {
+      "packages/mcp/src/serve-http.ts": "ServeHttpOptions",
+      "packages/mcp/src/http-handler.ts": "HttpHandlerOptions",
+      "packages/mcp/src/http-guard.ts": "GuardOptions",
+    },
   ],
   ["### `serveStdio`", { "packages/mcp/src/serve-stdio.ts": "ServeStdioOptions" }],
 ])("%s", (heading, interfaces) => {

@@ -32,6 +32,8 @@ export {
 } from "./context.js";
 export type { ListPosition } from "./cursor.js";
 export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
+export type { Deadline } from "./deadlines.js";
+export { Deadlines } from "./deadlines.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
 export { Fifo } from "./fifo.js";

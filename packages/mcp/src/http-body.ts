@@ -26,6 +26,11 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   });
 }
 
+/** What is answered to a larger one. */
+export function tooLarge(maxBytes: number): { status: number; message: string } {
+  return { status: 413, message: `The request body is larger than the ${maxBytes} bytes that are taken.` };
+}
+
 function goneAway(): Error {
   return new Error("The client went away while it sent its request.");
 }

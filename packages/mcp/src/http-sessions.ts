@@ -1,19 +1,24 @@
 /** The 2025-era sessions of one HTTP server: bounded in number, ended when idle, each bound to whoever opened it. */
 import { randomUUID } from "node:crypto";
-import type { Clock, Timer } from "@claimcheck/core";
+import { type Clock, Deadlines, type Timer } from "@claimcheck/core";
 import {
   type AuthInfo,
   type McpServerFactory,
   type RequestId,
+  SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 
+import { errorResponse } from "./error-response.js";
 import { watched } from "./response-stream.js";
+import { ResumableStreams } from "./resumption/resumable-streams.js";
 
 export interface SessionsOptions {
   factory: McpServerFactory;
   maxSessions: number;
   sessionIdleMs: number;
+  /** How long a stream that broke can be taken up again, and its calls go on, ms. */
+  resumeMs: number;
   maxBodyBytes: number;
   /** Tells two callers apart; a session answers only the one that opened it. */
   callerKey: (authInfo: AuthInfo | undefined) => string;
@@ -31,6 +36,7 @@ export interface SessionRequest {
 
 interface Session {
   transport: WebStandardStreamableHTTPServerTransport;
+  streams: ResumableStreams;
   callerKey: string;
   /** Requests and streams that are open. */
   open: number;
@@ -38,12 +44,11 @@ interface Session {
   close: () => Promise<void>;
 }
 
-const JSON_HEADERS = { "Content-Type": "application/json" };
-
 export class HttpSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
   #sweeper: Timer;
   /** Sessions on their way: they take room already. */
   #opening = 0;
@@ -51,6 +56,7 @@ export class HttpSessions {
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#deadlines = new Deadlines(options.clock);
     this.#sweeper = this.#sweepLater();
   }
 
@@ -64,9 +70,7 @@ export class HttpSessions {
     if (session === undefined || session.callerKey !== this.#options.callerKey(authInfo)) {
       return errorResponse(404, -32001, "Session not found");
     }
-    const release = this.#hold(session);
-    cancelWithCaller(session.transport, request, body);
-    return this.#exchange(session.transport, { request, authInfo, body }, release);
+    return this.#watch(this.#hold(session), () => answer(session, { request, authInfo, body }));
   }
 
   /** Opens a session with the `initialize` request. */
@@ -95,7 +99,10 @@ export class HttpSessions {
     try {
       await server.connect(transport);
       this.#forgetOnClose(transport);
-      return await this.#exchange(transport, asked, () => release());
+      return await this.#watch(
+        () => release(),
+        () => handle(transport, asked),
+      );
     } finally {
       // Whatever went wrong: nobody else knows of the server.
       if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) await server.close();
@@ -110,9 +117,16 @@ export class HttpSessions {
     close: () => Promise<void>,
   ): () => void {
     const callerKey = this.#options.callerKey(authInfo);
-    const session = { transport, callerKey, open: 0, lastUsedAt: this.#clock.now(), close };
+    const streams = this.#streamsOf(transport);
+    const session = { transport, streams, callerKey, open: 0, lastUsedAt: this.#clock.now(), close };
     this.#sessions.set(id, session);
     return this.#hold(session);
+  }
+
+  #streamsOf(transport: WebStandardStreamableHTTPServerTransport): ResumableStreams {
+    const { clock, resumeMs } = this.#options;
+    const onGivenUp = (ids: readonly RequestId[]): void => cancel(transport, ids);
+    return new ResumableStreams({ clock, resumeMs, deadlines: this.#deadlines, onGivenUp });
   }
 
   async close(): Promise<void> {
@@ -121,17 +135,9 @@ export class HttpSessions {
     this.#sessions.clear();
   }
 
-  async #exchange(
-    transport: WebStandardStreamableHTTPServerTransport,
-    { request, authInfo, body }: SessionRequest,
-    release: () => void,
-  ): Promise<Response> {
+  async #watch(release: () => void, exchange: () => Promise<Response>): Promise<Response> {
     try {
-      const response = await transport.handleRequest(request, {
-        ...(authInfo !== undefined && { authInfo }),
-        ...(body !== undefined && { parsedBody: body }),
-      });
-      return watched(response, { done: release, stalled: this.#options.onerror });
+      return watched(await exchange(), { done: release, stalled: this.#options.onerror });
     } catch (error) {
       release();
       throw error;
@@ -153,7 +159,9 @@ export class HttpSessions {
   #forgetOnClose(transport: WebStandardStreamableHTTPServerTransport): void {
     const { onclose } = transport;
     transport.onclose = () => {
-      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
+      const { sessionId = "" } = transport;
+      this.#sessions.get(sessionId)?.streams.close();
+      this.#sessions.delete(sessionId);
       onclose?.();
     };
   }
@@ -194,39 +202,55 @@ export class HttpSessions {
   }
 
   #end(session: Session): void {
+    session.streams.close();
     if (session.transport.sessionId !== undefined) this.#sessions.delete(session.transport.sessionId);
     session.close().catch((error: unknown) => this.#options.onerror(error as Error));
   }
 }
 
-/** A JSON-RPC error that belongs to no request. */
-export function errorResponse(
-  status: number,
-  code: number,
-  message: string,
-  headers?: Record<string, string>,
-): Response {
-  const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
-  return new Response(body, { status, headers: { ...JSON_HEADERS, ...headers } });
+function handle(
+  transport: WebStandardStreamableHTTPServerTransport,
+  { request, authInfo, body }: SessionRequest,
+): Promise<Response> {
+  return transport.handleRequest(request, {
+    ...(authInfo !== undefined && { authInfo }),
+    ...(body !== undefined && { parsedBody: body }),
+  });
 }
 
-/**
- * The SDK's session keeps a call running when its caller hangs up, as if the stream could be taken up again. It cannot
- * here, so the call is told; one that creates a task has nothing to be told.
- */
-function cancelWithCaller(transport: WebStandardStreamableHTTPServerTransport, request: Request, body: unknown): void {
-  const ids = (Array.isArray(body) ? body : [body]).map(requestId).filter((id) => id !== undefined);
-  if (ids.length === 0) return;
-  const cancel = (): void => {
-    for (const requestId of ids) {
-      transport.onmessage?.({
-        jsonrpc: "2.0",
-        method: "notifications/cancelled",
-        params: { requestId, reason: "The caller hung up." },
-      });
-    }
-  };
-  request.signal.addEventListener("abort", cancel, { once: true });
+/** What the SDK answers, or what has been written on one of its streams while nobody read it. */
+async function answer({ transport, streams }: Session, asked: SessionRequest): Promise<Response> {
+  const { request, body } = asked;
+  if (request.method === "GET") {
+    const unreadable = refusalOfReader(request);
+    if (unreadable !== undefined) return unreadable;
+    const lastEventId = request.headers.get("last-event-id") ?? "";
+    if (lastEventId !== "" && streams.canResume) return streams.resume(lastEventId, request);
+    streams.makeWay();
+  }
+  return streams.carry(await handle(transport, asked), request, requestIds(body));
+}
+
+/** What the SDK would refuse to open a stream for. A stream that is taken up again is not opened by the SDK. */
+function refusalOfReader({ headers }: Request): Response | undefined {
+  if (headers.get("accept")?.includes("text/event-stream") !== true) {
+    return errorResponse(406, -32000, "Not Acceptable: Client must accept text/event-stream");
+  }
+  const version = headers.get("mcp-protocol-version");
+  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
+  return errorResponse(400, -32000, `Bad Request: Unsupported protocol version: ${version}`);
+}
+
+/** The SDK's session would let the calls run on for nobody. One that creates a task has nothing to be told. */
+function cancel(transport: WebStandardStreamableHTTPServerTransport, ids: readonly RequestId[]): void {
+  for (const requestId of ids) {
+    const params = { requestId, reason: "The caller hung up." };
+    transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+  }
+}
+
+function requestIds(body: unknown): RequestId[] {
+  return (Array.isArray(body) ? body : [body]).map(requestId).filter((id) => id !== undefined);
 }
 
 function requestId(message: unknown): RequestId | undefined {

@@ -16,8 +16,7 @@ export interface Watching {
  */
 export function watched(response: Response, { done = () => {}, stalled }: Watching): Response {
   const { body, status, statusText, headers } = response;
-  const isEventStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
-  if (body === null || !isEventStream) {
+  if (body === null || !isEventStream(response)) {
     done();
     return response;
   }
@@ -32,6 +31,10 @@ export function watched(response: Response, { done = () => {}, stalled }: Watchi
     new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
   );
   return new Response(kept, { status, statusText, headers });
+}
+
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
 /** Resolves when there is nothing more to pass on. */

@@ -7,47 +7,20 @@ import {
   type ServerResponse,
 } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
-import {
-  aClock,
-  aFunction,
-  anything,
-  type Clock,
-  checkOptions,
-  durationFrom,
-  listOfText,
-  numberFrom,
-  type OptionRules,
-  someText,
-  systemClock,
-  trueOrFalse,
-  wholeNumberFrom,
-} from "@claimcheck/core";
+import { anything, checkOptions, listOfText, type OptionRules, someText, wholeNumberFrom } from "@claimcheck/core";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
-import {
-  type AuthInfo,
-  createMcpHandler,
-  DEFAULT_MAX_REQUEST_BODY_SIZE,
-  isInitializeRequest,
-  isLegacyRequest,
-  type McpHttpHandler,
-  type McpServerFactory,
-} from "@modelcontextprotocol/server";
+import { type AuthInfo, DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from "@modelcontextprotocol/server";
 import type { BearerGate } from "./auth/bearer-gate.js";
 import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
 import type { ResourceMetadata } from "./auth/resource-server.js";
-import { isStanding, untilExpiry } from "./auth/until-expiry.js";
 import { checkFactory } from "./factory.js";
-import { discardRest, readBody } from "./http-body.js";
+import { discardRest, readBody, tooLarge } from "./http-body.js";
 import { type GuardOptions, HttpGuard } from "./http-guard.js";
-import { errorResponse, HttpSessions } from "./http-sessions.js";
-import { HttpListening } from "./listen/http.js";
-import { listenRequestOf } from "./listen/request.js";
-import { principalKey } from "./owner.js";
-import { watched } from "./response-stream.js";
+import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./http-handler.js";
 import type { Tasks } from "./tasks.js";
 import { withoutPayload } from "./without-payload.js";
 
-export interface ServeHttpOptions extends GuardOptions {
+export interface ServeHttpOptions extends GuardOptions, HttpHandlerOptions {
   /** Who may come in. There is no default: serving everybody must be asked for. */
   auth: HttpAuth;
   /** Default 0: any free port. */
@@ -56,18 +29,6 @@ export interface ServeHttpOptions extends GuardOptions {
   host?: string;
   /** Default `/mcp`. */
   path?: string;
-  /** Whether 2025-era clients get sessions. Default: yes; without, each of their requests stands alone. */
-  sessions?: boolean;
-  /** How many sessions are open at once. Default 1000; the one idle for longest makes room. */
-  maxSessions?: number;
-  /** How long a session without a request or an open stream is kept, ms. Default 30 minutes. */
-  sessionIdleMs?: number;
-  /** Largest request body, bytes. Default 4 MiB. */
-  maxBodyBytes?: number;
-  /** Default: the host's. */
-  clock?: Clock;
-  /** Told of what goes wrong beside the protocol. Never of what a message says. */
-  onerror?: (error: Error) => void;
 }
 
 const OPTIONS: OptionRules<ServeHttpOptions> = {
@@ -76,14 +37,9 @@ const OPTIONS: OptionRules<ServeHttpOptions> = {
   port: wholeNumberFrom(0, 65_535),
   host: someText,
   path: { what: "a path that begins with a slash", takes: (path) => typeof path === "string" && path.startsWith("/") },
-  sessions: trueOrFalse,
-  maxSessions: numberFrom(1),
-  sessionIdleMs: durationFrom(1),
-  maxBodyBytes: wholeNumberFrom(1),
+  ...HTTP_HANDLER_OPTIONS,
   allowedHosts: listOfText,
   allowedOrigins: listOfText,
-  clock: aClock,
-  onerror: aFunction,
 };
 
 export interface HttpServing {
@@ -117,7 +73,7 @@ export async function serveHttp(
   const { port } = server.address() as AddressInfo;
   const url = `http://${hostName}:${port}${pathOf(options)}`;
   const doors: Doors = { guard: new HttpGuard(options, hostName), gate: gateAt(url) };
-  const endpoint = new Endpoint(tasks, factory, options, doors.gate);
+  const endpoint = new HttpEndpoint(tasks, factory, options, doors.gate);
   // In the same turn as the port was opened, so that no request comes before.
   server.on("request", listener(endpoint, doors, options));
   let closing: Promise<void> | undefined;
@@ -155,7 +111,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 /** After its streams have ended a connection is idle and closes by itself; what is left after this long is a client that does not read, or sends half a body. */
 const CLOSE_GRACE_MS = 500;
 
-async function closeAll(server: Server, endpoint: Endpoint): Promise<void> {
+async function closeAll(server: Server, endpoint: HttpEndpoint): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   await endpoint.close();
   server.closeIdleConnections();
@@ -165,7 +121,7 @@ async function closeAll(server: Server, endpoint: Endpoint): Promise<void> {
 }
 
 function listener(
-  endpoint: Endpoint,
+  endpoint: HttpEndpoint,
   doors: Doors,
   options: ServeHttpOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -244,10 +200,6 @@ function flushStreamHeaders(response: ServerResponse): void {
   }) as typeof response.writeHead;
 }
 
-function tooLarge(maxBytes: number): Refused {
-  return { status: 413, message: `The request body is larger than the ${maxBytes} bytes that are taken.` };
-}
-
 /** The request as the SDK takes it, once its body is there. */
 function withBody(request: IncomingMessage & { auth?: AuthInfo }, body: Buffer): NodeIncomingMessageLike {
   const { method = "POST", url = "/", headers, auth } = request;
@@ -264,85 +216,4 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
   if (challenge !== undefined) headers["WWW-Authenticate"] = challenge;
   response.writeHead(status, headers);
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message }, id: null }));
-}
-
-/** Sends each request to what serves it: a session, a new session, or the SDK's handler for requests that stand alone. */
-class Endpoint {
-  readonly #alone: McpHttpHandler;
-  readonly #sessions: HttpSessions | null;
-  readonly #listening: HttpListening;
-  readonly #onerror: (error: Error) => void;
-  readonly #gate: BearerGate | null;
-  readonly #tasks: Tasks;
-  readonly #clock: Clock;
-
-  constructor(tasks: Tasks, factory: McpServerFactory, options: ServeHttpOptions, gate: BearerGate | null) {
-    this.#gate = gate;
-    this.#tasks = tasks;
-    // A refreshed token is the same caller.
-    const callerKey = (authInfo: AuthInfo | undefined): string =>
-      authInfo === undefined ? "" : principalKey(tasks.principalOf(authInfo));
-    const onerror = options.onerror ?? (() => {});
-    this.#onerror = onerror;
-    const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_REQUEST_BODY_SIZE;
-    this.#alone = createMcpHandler(factory, { maxRequestBodySize: maxBodyBytes, onerror });
-    const { maxSessions = 1000, sessionIdleMs = 30 * 60_000, clock = systemClock } = options;
-    this.#clock = clock;
-    this.#listening = new HttpListening({ subscriptions: tasks.subscriptions, clock, onerror });
-    this.#sessions =
-      options.sessions === false
-        ? null
-        : new HttpSessions({ factory, maxSessions, sessionIdleMs, maxBodyBytes, callerKey, onerror, clock });
-  }
-
-  readonly fetch = async (request: Request, { authInfo }: { authInfo?: AuthInfo } = {}): Promise<Response> => {
-    const body = request.method === "POST" ? await parsed(request) : undefined;
-    if (body === NOT_JSON) return errorResponse(400, -32700, "Parse error: the request body is not valid JSON");
-    const lacking = this.#gate?.refusalOf(body, authInfo);
-    if (lacking != null) {
-      return errorResponse(lacking.status, -32000, lacking.message, { "WWW-Authenticate": lacking.challenge });
-    }
-    const standsAlone = request.headers.get("mcp-session-id") === null;
-    if (standsAlone && (await this.#tasks.takeAnswer(body, authInfo))) return new Response(null, { status: 202 });
-    const response = await this.#serve(request, authInfo, body);
-    const { expiresAt } = authInfo ?? {};
-    if (expiresAt === undefined || !isStanding(request.method, body)) return response;
-    return untilExpiry(response, expiresAt * 1000, this.#clock);
-  };
-
-  async #serve(request: Request, authInfo: AuthInfo | undefined, body: unknown): Promise<Response> {
-    if (this.#sessions !== null && (await isLegacyRequest(request, body))) {
-      const sessionId = request.headers.get("mcp-session-id");
-      if (sessionId !== null) return this.#sessions.serve(sessionId, { request, authInfo, body });
-      if (isInitializeRequest(body)) return this.#sessions.open({ request, authInfo, body });
-    }
-    const asked = listenRequestOf(body);
-    if (asked === undefined)
-      return watched(await this.#serveAlone(request, authInfo, body), { stalled: this.#onerror });
-    return this.#listening.serve(asked, authInfo, request.signal, () =>
-      this.#serveAlone(request, authInfo, asked.rest),
-    );
-  }
-
-  #serveAlone(request: Request, authInfo: AuthInfo | undefined, body: unknown): Promise<Response> {
-    return this.#alone.fetch(request, {
-      ...(authInfo !== undefined && { authInfo }),
-      ...(body !== undefined && { parsedBody: body }),
-    });
-  }
-
-  async close(): Promise<void> {
-    this.#listening.close();
-    await Promise.all([this.#sessions?.close(), this.#alone.close()]);
-  }
-}
-
-const NOT_JSON = Symbol("not JSON");
-
-async function parsed(request: Request): Promise<unknown> {
-  try {
-    return JSON.parse(await request.text());
-  } catch {
-    return NOT_JSON;
-  }
 }

@@ -191,3 +191,26 @@ it("listening for task ids is acknowledged without them, in an event each, and e
     { jsonrpc: "2.0", id: 1, result: { resultType: "complete", _meta } },
   ]);
 });
+
+it("a session writes its streams an event at a time, and keep-alives as comments", async () => {
+  const server = new McpServer({ name: "test", version: "0" });
+  server.registerTool("dig", {}, async (context) => {
+    for (const data of ["a\n\nb", "c"]) await context.mcpReq.log("info", data);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return { content: [] };
+  });
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "s", keepAliveMs: 5 });
+  server.server.registerCapabilities({ logging: {} });
+  await server.connect(transport);
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "0" } };
+  await (await transport.handleRequest(post({ jsonrpc: "2.0", id: 1, method: "initialize", params }))).text();
+  const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "dig" } };
+  const { body } = await transport.handleRequest(post(call, { "mcp-session-id": "s" }));
+  const chunks: string[] = [];
+  for await (const chunk of body ?? new ReadableStream<Uint8Array>()) chunks.push(Buffer.from(chunk).toString());
+  const events = chunks.filter((chunk) => !chunk.startsWith(":"));
+  expect(events).toHaveLength(3);
+  for (const event of events) expect(event).toMatch(/^event: message\ndata: .+\n\n$/);
+  expect(chunks.find((chunk) => chunk.startsWith(":"))).toMatch(/^: .+\n\n$/);
+  await server.close();
+});

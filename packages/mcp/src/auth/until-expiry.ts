@@ -5,6 +5,7 @@
  */
 import type { Clock } from "@claimcheck/core";
 import { asObject } from "../request.js";
+import { isEventStream } from "../response-stream.js";
 
 /** Whether the answer to this request stands open for news, and is not just long in coming. */
 export function isStanding(method: string, body: unknown): boolean {
@@ -17,7 +18,7 @@ const LAST_WORDS = new TextEncoder().encode(": the bearer token has expired\n\n"
 /** `response`, and where it is an event stream, no more of it from `expiresAt` on, epoch milliseconds. */
 export function untilExpiry(response: Response, expiresAt: number, clock: Clock): Response {
   const { body, status, statusText, headers } = response;
-  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true) return response;
+  if (body === null || !isEventStream(response)) return response;
   const reader = body.getReader();
   let expire = (): void => {};
   const expired = new Promise<"expired">((resolve) => {

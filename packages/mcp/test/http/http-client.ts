@@ -43,6 +43,27 @@ export async function serving(
   return { tasks, serving: served, errors };
 }
 
+/** One event of a stream; its message is `undefined` where there is none. */
+export interface StreamEvent {
+  id: string | undefined;
+  message: (Reply & Partial<Heard>) | undefined;
+}
+
+/** The events of a stream, as they arrive; comments are left out. */
+export async function* eventsOf({ body }: Response): AsyncGenerator<StreamEvent> {
+  let buffered = "";
+  for await (const chunk of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    buffered += chunk;
+    for (let end = buffered.indexOf("\n\n"); end >= 0; end = buffered.indexOf("\n\n")) {
+      const event = buffered.slice(0, end);
+      buffered = buffered.slice(end + 2);
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data === undefined) continue;
+      yield { id: /^id: (.*)$/m.exec(event)?.[1], message: data === "" ? undefined : JSON.parse(data) };
+    }
+  }
+}
+
 /** The JSON-RPC messages of a response, JSON or an event stream, as they arrive. */
 export async function* messagesOf(response: Response): AsyncGenerator<Reply & Partial<Heard>> {
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -50,15 +71,7 @@ export async function* messagesOf(response: Response): AsyncGenerator<Reply & Pa
     if (text !== "") yield JSON.parse(text);
     return;
   }
-  let buffered = "";
-  for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-    buffered += chunk;
-    for (let end = buffered.indexOf("\n\n"); end >= 0; end = buffered.indexOf("\n\n")) {
-      const data = /^data: (.*)$/m.exec(buffered.slice(0, end))?.[1];
-      buffered = buffered.slice(end + 2);
-      if (data !== undefined && data !== "") yield JSON.parse(data);
-    }
-  }
+  for await (const { message } of eventsOf(response)) if (message !== undefined) yield message;
 }
 
 /** One client: a session once it has initialized, requests that stand alone before. */
