@@ -25,6 +25,8 @@ export type { ResourceServer } from "./auth/resource-server.js";
 export type { ScopeTable } from "./auth/scopes.js";
 export type { Contract } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
+export type { HttpHandler, HttpHandlerOptions, HttpSender } from "./http-handler.js";
+export { createHttpHandler } from "./http-handler.js";
 export type { Ownership, Principal } from "./owner.js";
 export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js";
 export { QuestionRefusedError } from "./questions/asker.js";

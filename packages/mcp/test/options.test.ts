@@ -2,7 +2,7 @@
 import { McpServer, Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createTasks, serveHttp, serveStdio } from "../src/index.js";
+import { createHttpHandler, createTasks, serveHttp, serveStdio } from "../src/index.js";
 
 const newServer = () => new McpServer({ name: "test", version: "0" });
 const handler = () => "done";
@@ -81,6 +81,13 @@ describe("serving", () => {
     ],
   ])("over HTTP refuses %o", async (options, why) => {
     await expect(serveHttp(createTasks(), newServer, options as never)).rejects.toThrow(why);
+  });
+
+  it.each<[object, string]>([
+    [{ port: 4040 }, "createHttpHandler has no option port; it has sessions, maxSessions,"],
+    [{ resumeMs: -1 }, "resumeMs must be a finite number of at least 0; got -1"],
+  ])("as a function of a request refuses %o", async (options, why) => {
+    await expect(createHttpHandler(createTasks(), newServer, options as never)).rejects.toThrow(why);
   });
 
   it("refuses a server in place of what makes one", async () => {

@@ -1,8 +1,12 @@
 /** The SDK's own client subscribes to tasks: over HTTP, and over a connection that carries everything. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client, InMemoryTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { McpServer, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createTasks, serveHttp, serveStdio, type Tasks } from "../../src/index.js";
+import { createHttpHandler, createTasks, serveHttp, serveStdio, type Tasks } from "../../src/index.js";
 import { eventually, gate } from "../wire/raw-client.js";
 import { OPTIONAL, silent } from "../wire/servers.js";
 
@@ -17,6 +21,20 @@ const transports: Record<string, (tasks: Tasks, newServer: () => McpServer) => P
     const serving = await serveHttp(tasks, newServer, { auth: "none" });
     onTestFinished(() => serving.close());
     return new StreamableHTTPClientTransport(new URL(serving.url));
+  },
+  "somebody's own HTTP server": async (tasks, newServer) => {
+    const handler = await createHttpHandler(tasks, newServer);
+    const handle = toNodeHandler(handler);
+    const server = createServer((request, response) => {
+      void handle(request as NodeIncomingMessageLike, response);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(async () => {
+      await handler.close();
+      server.close();
+      server.closeAllConnections();
+    });
+    return new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
   },
   "one connection": async (tasks, newServer) => {
     const [clientSide, transport] = InMemoryTransport.createLinkedPair();
