@@ -120,10 +120,10 @@ export class ResumableStreams {
       },
       cancel: leave,
     });
-    stream.reader = reader;
     for (const event of events) reader.enqueue(event);
-    if (events.length > 0 && !signal.aborted) stream.isTold = true;
     if (stream.isOver) end(reader);
+    else stream.reader = reader;
+    if (events.length > 0 && !signal.aborted) stream.isTold = true;
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     return new Response(body, { headers: stream.headers });
@@ -139,7 +139,11 @@ export class ResumableStreams {
 
   async #pass(stream: Stream): Promise<void> {
     const { source } = stream;
-    for (let read = await source.read(); !read.done; read = await source.read()) this.#take(stream, read.value);
+    try {
+      for (let read = await source.read(); !read.done; read = await source.read()) this.#take(stream, read.value);
+    } catch {
+      // One that fails has nothing more to say either.
+    }
     this.#end(stream);
   }
 

@@ -1,7 +1,9 @@
 /** Clients of sessions whose connections break, and that come back with the last event id that they have seen. */
+import { Deadlines } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ToolContext } from "../../src/index.js";
+import { ResumableStreams } from "../../src/resumption/resumable-streams.js";
 import { eventsOf, HttpClient, messagesOf, replyOf, type StreamEvent, serving } from "../http/http-client.js";
 import { eventually, gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
@@ -389,6 +391,17 @@ describe("an event id", () => {
     }
     expect((await client.request("ping")).result).toEqual({});
   });
+});
+
+it("a stream that fails is over like any other", async () => {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  const streams = new ResumableStreams({ resumeMs: RESUME_MS, clock, deadlines, onGivenUp: () => {} });
+  const request = new Request("http://localhost/mcp", { headers: { "mcp-protocol-version": "2025-11-25" } });
+  const failing = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("failed")) });
+  const response = new Response(failing, { headers: { "content-type": "text/event-stream" } });
+  const text = await streams.carry(response, request, ["mine"]).text();
+  expect(streams.resume(/^id: (.+)$/m.exec(text)?.[1] ?? "", request).status).toBe(204);
 });
 
 it("nothing is left of streams that nobody came back for", async () => {
