@@ -17,12 +17,12 @@ import {
   type TaskRuntimeOptions,
   trueOrFalse,
 } from "@claimcheck/core";
-import type {
-  AuthInfo,
+import {
+  type AuthInfo,
   McpServer,
-  RegisteredTool,
-  StandardSchemaWithJSON,
-  ToolCallback,
+  type RegisteredTool,
+  type StandardSchemaWithJSON,
+  type ToolCallback,
 } from "@modelcontextprotocol/server";
 import { Binding, type Shared } from "./binding.js";
 import type { Contract, IsErrorAs } from "./dialects/choose.js";
@@ -258,13 +258,26 @@ class BoundTasks implements Tasks {
   #bindingOf(server: McpServer): Binding {
     let binding = this.#bindings.get(server);
     if (binding === undefined) {
-      if (typeof (server as Partial<McpServer> | undefined)?.registerTool !== "function")
-        throw new TypeError("A tool is registered on an McpServer of @modelcontextprotocol/server; this is none.");
+      checkServer(server);
       binding = new Binding(server, this.#shared);
       this.#bindings.set(server, binding);
     }
     return binding;
   }
+}
+
+/**
+ * Of two copies of the SDK one does not know what the other keeps of a server: some requests would be answered, and others
+ * with an internal error.
+ */
+function checkServer(server: unknown): void {
+  if (server instanceof McpServer) return;
+  const named = (server as object | null | undefined)?.constructor?.name;
+  const what =
+    named === "McpServer"
+      ? "this one is of another copy of it. Install one alone (npm ls @modelcontextprotocol/server), and no links to folders that have theirs."
+      : "this is none.";
+  throw new TypeError(`Tasks are served on an McpServer of @modelcontextprotocol/server; ${what}`);
 }
 
 /** The part of a tool's declaration that is the SDK's, and its clients'. */

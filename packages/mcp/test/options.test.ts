@@ -51,10 +51,19 @@ describe("registerTool", () => {
     "refuses a server that is none of the SDK's high level",
     (server) => {
       expect(() => createTasks().registerTool(server as never, "dig", {}, handler)).toThrow(
-        "A tool is registered on an McpServer of @modelcontextprotocol/server; this is none.",
+        "Tasks are served on an McpServer of @modelcontextprotocol/server; this is none.",
       );
     },
   );
+
+  it("refuses a server of another copy of the SDK, which would answer one request and fail the next", () => {
+    const foreign = new (class McpServer {
+      registerTool() {}
+    })();
+    expect(() => createTasks().registerTool(foreign as never, "dig", {}, handler)).toThrow(
+      "this one is of another copy of it. Install one alone (npm ls @modelcontextprotocol/server)",
+    );
+  });
 
   it("refuses options in place of which the handler was given", () => {
     expect(() => createTasks().registerTool(newServer(), "dig", handler as never, handler)).toThrow(
