@@ -37,7 +37,7 @@ describe("the README", () => {
   test("names only options that the command has", async () => {
     const manual = await manualOf();
     const options = [...readme.matchAll(/(?<=[\s`])--[a-z][a-z-]+/g)].map(([option]) => option);
-    const others = ["--once", "--import", "--help"];
+    const others = ["--once", "--import", "--help", "--install-links"];
     expect(options.length).toBeGreaterThan(4);
     expect(options.filter((option) => !others.includes(option) && !manual.includes(option))).toEqual([]);
   });

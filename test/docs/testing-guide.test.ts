@@ -13,7 +13,7 @@ async function copyFiles({ count }: { count: number }, ctx: ToolContext) {
     ctx.sendProgress(copied, { total: count });
     ctx.task?.recordOutput([`${copied} copied`]);
   }
-  return { copied: count, to: sure.content?.to };
+  return { copied: count, to: sure.content.to };
 }
 
 test("copies what it was told to, where it was told to", async () => {

@@ -165,7 +165,7 @@ function registerQuestions(tasks: Tasks, server: McpServer, gates: Gates): void 
     async ({ questions, together }, ctx) => {
       const ask = async (message: string): Promise<string> => {
         const said = await ctx.elicit({ message, requestedSchema: NAME_FORM });
-        return said.action === "accept" ? String(said.content?.name) : said.action;
+        return said.action === "accept" ? String(said.content.name) : said.action;
       };
       const names: string[] = [];
       if (together) names.push(...(await Promise.all(questions.map(ask))));

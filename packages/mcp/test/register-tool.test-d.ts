@@ -128,11 +128,13 @@ tasks.registerTool(server, "context", {}, async (_args, ctx) => {
   expectTypeOf(form).toEqualTypeOf<Elicited<{ depth: number }>>();
   // @ts-expect-error only who accepted has filled in the form
   form.content;
-  if (form.action === "accept") expectTypeOf(form.content).toEqualTypeOf<{ depth: number } | undefined>();
+  if (form.action === "accept") expectTypeOf(form.content).toEqualTypeOf<{ depth: number }>();
 
   const json = await ctx.elicit({ message: "How deep?", requestedSchema: { type: "object" } });
   expectTypeOf(json).toEqualTypeOf<Elicited<JsonObject>>();
-  expectTypeOf(await ctx.elicit({ url: "https://example.com" })).toEqualTypeOf<Elicited>();
+  expectTypeOf(await ctx.elicit({ url: "https://example.com" })).toEqualTypeOf<{
+    action: "accept" | "decline" | "cancel";
+  }>();
   // @ts-expect-error a question is a form or a page
   await ctx.elicit({ message: "How deep?" });
 });

@@ -1,6 +1,7 @@
 /** Asks the caller of a direct call of the 2025 era, by the SDK's own requests. */
 import { type JsonObject, type QuestionRequest, QuestionWithdrawnError, textOfThrown } from "@claimcheck/core";
 import { type McpServer, SdkError, SdkErrorCode, type ServerContext } from "@modelcontextprotocol/server";
+import { checkAnswer } from "./answer.js";
 import { type Asker, QuestionRefusedError } from "./asker.js";
 import { ELICIT, SAMPLE } from "./question.js";
 
@@ -10,13 +11,25 @@ const LONGEST_MS = 2 ** 31 - 1;
 export function sdkAsker(server: McpServer["server"], mcpReq: ServerContext["mcpReq"]): Asker {
   return {
     ask: async (question) => {
-      try {
-        return await send(server, mcpReq, question);
-      } catch (error) {
-        throw asOurs(error, mcpReq.signal);
-      }
+      // The SDK lets an accepted form without content pass.
+      const checked = checkAnswer(question, await answered(server, mcpReq, question));
+      if ("refused" in checked)
+        throw new QuestionRefusedError(`The answer of the client is refused: ${checked.refused}.`);
+      return checked.answer;
     },
   };
+}
+
+async function answered(
+  server: McpServer["server"],
+  mcpReq: ServerContext["mcpReq"],
+  question: QuestionRequest,
+): Promise<JsonObject> {
+  try {
+    return await send(server, mcpReq, question);
+  } catch (error) {
+    throw asOurs(error, mcpReq.signal);
+  }
 }
 
 async function send(

@@ -21,9 +21,9 @@ import {
   type UrlQuestion,
 } from "./question.js";
 
-/** What a person said to {@link ToolContext.elicit}. `content` is there when a form was accepted. */
+/** What a person said to a form of {@link ToolContext.elicit}. */
 export type Elicited<Content = JsonObject> =
-  | { action: "accept"; content?: Content }
+  | { action: "accept"; content: Content }
   | { action: "decline" }
   | { action: "cancel" };
 
@@ -54,7 +54,7 @@ export interface ToolContext extends RuntimeContext {
   elicit<Schema extends FormQuestion["requestedSchema"]>(
     question: FormQuestion & { requestedSchema: Schema },
   ): Promise<Elicited<ElicitedContent<Schema>>>;
-  elicit(question: UrlQuestion): Promise<Elicited>;
+  elicit(question: UrlQuestion): Promise<Pick<Elicited, "action">>;
   /** Asks the client's model (`sampling/createMessage`). Throws as {@link elicit} does. */
   sample(params: JsonObject, patience?: Patience): Promise<JsonObject>;
   /** Asks which folders the client works in (`roots/list`). Throws as {@link elicit} does. */

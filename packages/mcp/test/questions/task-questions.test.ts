@@ -80,7 +80,7 @@ describe("a form", () => {
     const requestedSchema = z.object({ depth: z.number().int().min(1) });
     const { client } = await asking(async (ctx) => {
       const answer = await ctx.elicit({ message: "How deep?", requestedSchema });
-      const depth: number | undefined = answer.action === "accept" ? answer.content?.depth : undefined;
+      const depth: number | undefined = answer.action === "accept" ? answer.content.depth : undefined;
       return `${depth} feet`;
     });
     const taskId = await client.create("dig");
@@ -129,7 +129,7 @@ describe("a form", () => {
   it("three partial answers at once over two connections are all kept", async () => {
     const { client, connect } = await asking(async (ctx) => {
       const answers = await Promise.all([1, 2, 3].map((n) => ctx.elicit({ message: `${n}?`, requestedSchema: {} })));
-      return JSON.stringify(answers.map((answer) => (answer.action === "accept" ? answer.content?.n : answer.action)));
+      return JSON.stringify(answers.map((answer) => (answer.action === "accept" ? answer.content.n : answer.action)));
     });
     const other = connect(FORMS);
     const taskId = await client.create("dig");

@@ -167,7 +167,7 @@ describe("questions", () => {
     const requestedSchema = z.object({ copies: z.number().int() });
     const run = await runTask(async (_args: object, ctx) => {
       const answer = await ctx.elicit({ message: "How many?", requestedSchema });
-      return answer.action === "accept" ? (answer.content?.copies ?? 0) + 1 : 0;
+      return answer.action === "accept" ? answer.content.copies + 1 : 0;
     }, {});
     await (await run.question()).answer({ action: "accept", content: { copies: 2 } });
     expect(await run.returned).toBe(3);

@@ -241,6 +241,12 @@ describe.each(["2025-11-25", "datalayer"] as const)("in contract %s", (contract)
     const refused = client.call("dig");
     await respond(client, await next(client, 2), { error: { code: -1, message: "gone" } });
     expect((await refused).result).toMatchObject({ isError: true });
+    const empty = client.call("dig");
+    await respond(client, await next(client, 3), { result: { action: "accept" } });
+    expect((await empty).result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("does not match the requested schema") }],
+    });
   });
 
   it("that a tool asks first are asked when its work begins, by a task and by a direct call", async () => {
