@@ -14,6 +14,7 @@ import {
   type KernelModel,
   type SessionModel,
 } from "../kernel/index.js";
+import { Turns } from "../turns.js";
 import { KernelError } from "./errors.js";
 import { SharedKernel } from "./shared-kernel.js";
 
@@ -58,8 +59,8 @@ export class Kernels {
   readonly #connected = new Map<string, Promise<SharedKernel>>();
   /** By notebook path, by kernel id, and for snippets. */
   readonly #assigned = new Map<string, Assignment>();
-  /** The end of the last assignment of each key: two at once would start two kernels. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Of assignments, by the same keys: two at once would start two kernels. */
+  readonly #turns = new Turns();
   readonly #startedHere = new Set<string>();
   #isClosed = false;
 
@@ -142,7 +143,7 @@ export class Kernels {
    */
   async close(kept: ReadonlySet<string> = new Set()): Promise<void> {
     this.#isClosed = true;
-    await Promise.allSettled(this.#turns.values());
+    await this.#turns.ended();
     const kernels = await Promise.allSettled(this.#connected.values());
     await Promise.all(kernels.map((each) => (each.status === "fulfilled" ? each.value.connection.close() : undefined)));
     const own = [...this.#startedHere].filter((kernelId) => !kept.has(kernelId));
@@ -153,14 +154,7 @@ export class Kernels {
 
   async #inTurn(key: string, assign: (key: string) => Promise<AssignedKernel>): Promise<AssignedKernel> {
     if (this.#isClosed) throw new KernelError("closed", "No code can be run any more: the server is being closed.");
-    const next = () => assign(key);
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(next, next);
-    this.#turns.set(key, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
-    }
+    return await this.#turns.take(key, () => assign(key));
   }
 
   async #assign(key: string, kernelId: string, origin: "adopted" | "started"): Promise<AssignedKernel> {

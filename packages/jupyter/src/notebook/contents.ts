@@ -8,6 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ContentsModel, JupyterRest } from "../kernel/index.js";
 import { JupyterError } from "../kernel/index.js";
+import { Turns } from "../turns.js";
 import { type IdRepair, repairIds } from "./cell-ids.js";
 import { type RunRecord, setRun } from "./edit.js";
 import { NotebookError } from "./errors.js";
@@ -58,8 +59,8 @@ const HALF_WRITTEN_PAUSES_MS = [50, 200, 500];
 /** Reads and edits notebooks. Edits of one path are made one after the other, and a read sees every edit begun before it. */
 export class NotebookFiles {
   readonly #api: ContentsApi;
-  /** The end of each path's last edit. */
-  readonly #edits = new Map<string, Promise<unknown>>();
+  /** By path. */
+  readonly #turns = new Turns();
 
   constructor(api: ContentsApi) {
     this.#api = api;
@@ -155,16 +156,8 @@ export class NotebookFiles {
     );
   }
 
-  async #inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
-    const key = path.replace(/^\/+/, "");
-    const before = this.#edits.get(key) ?? Promise.resolve();
-    const result = before.then(work, work);
-    this.#edits.set(key, result);
-    try {
-      return await result;
-    } finally {
-      if (this.#edits.get(key) === result) this.#edits.delete(key);
-    }
+  #inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.take(path.replace(/^\/+/, ""), work);
   }
 }
 
@@ -201,10 +194,10 @@ function indexForRun(notebook: Notebook, key: CellKey): number {
 }
 
 function unsaved(error: unknown, path: string): SaveOutcome | undefined {
-  if (NotebookError.is(error) && error.code === "cell_not_found") {
+  if (error instanceof NotebookError && error.code === "cell_not_found") {
     return { saved: false, reason: "cell_deleted", message: error.message };
   }
-  if (NotebookError.is(error) && error.code === "not_code") {
+  if (error instanceof NotebookError && error.code === "not_code") {
     return {
       saved: false,
       reason: "cell_not_code",

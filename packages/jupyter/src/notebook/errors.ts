@@ -22,8 +22,6 @@ export type NotebookErrorCode =
   | "saved_invalid"
   | "conflict";
 
-const BRAND = Symbol.for("claimcheck.NotebookError");
-
 /** A refusal that concerns a notebook. The message says what would be right. */
 export class NotebookError extends Error {
   override readonly name = "NotebookError";
@@ -32,11 +30,5 @@ export class NotebookError extends Error {
   constructor(code: NotebookErrorCode, message: string) {
     super(message);
     this.code = code;
-    Object.defineProperty(this, BRAND, { value: true });
-  }
-
-  /** Recognises the error of another copy of this package too. */
-  static is(error: unknown): error is NotebookError {
-    return typeof error === "object" && error !== null && (error as Record<symbol, unknown>)[BRAND] === true;
   }
 }
