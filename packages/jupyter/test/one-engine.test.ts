@@ -20,8 +20,7 @@ const SIGNS: Sign[] = [
   { does: "opens a socket", in: ["kernel/socket.ts"], isIt: (node) => imports(node, "ws") },
   { does: "sends an execute_request", in: ["kernel/connection.ts"], isIt: (node) => says(node, "execute_request") },
   { does: "awaits an execute_reply", in: ["kernel/execution.ts"], isIt: (node) => says(node, "execute_reply") },
-  // The outputs note it too, to tell late ones apart; nothing there waits.
-  { does: "looks for idle", in: ["execution/outputs.ts", "kernel/execution.ts"], isIt: (node) => says(node, "idle") },
+  { does: "looks for idle", in: ["kernel/execution.ts"], isIt: (node) => says(node, "idle") },
   { does: "runs code on a connection", in: ["kernel/queued-run.ts"], isIt: (node) => calls(node, "execute") },
   { does: "puts a run in a kernel's queue", in: ["execution/engine.ts"], isIt: (node) => calls(node, "submit") },
 ];

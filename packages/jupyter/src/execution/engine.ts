@@ -14,7 +14,6 @@ import type {
   KernelQueue,
   QueuedRun,
   RunListener,
-  RunOptions,
   RunState,
   SentBefore,
 } from "../kernel/index.js";
@@ -33,32 +32,23 @@ export interface RunKernel {
 }
 
 /** What to run, and who follows it. */
-export interface RunRequest extends Omit<ExecuteRequest, "metadata"> {
+export interface RunRequest extends Omit<ExecuteRequest, "metadata" | "userExpressions"> {
   kernel: RunKernel;
   /** An earlier process has sent it, under `msgId`: it is followed and not sent. Default: it is new. */
   sentBefore?: SentBefore | undefined;
   /** The notebook cell that it is: the kernel is told its id, as an editor does. Default: it is no cell. */
   cell?: { id?: string | undefined };
-  /** When a run of the same group before this one does not complete, this one does not run. Default: none. */
-  group?: string;
   /**
-   * Told all outputs so far: soon after the first, then at most every `outputIntervalMs` and for at most a tenth of the
-   * time; not for the last time, since {@link EngineRun.ended} has them.
+   * Told all outputs so far: soon after the first, then at most every 100 ms and for at most a tenth of the time; not for the last time, since {@link EngineRun.ended} has them.
    *
    * Told again after the end, with `late`, when a thread that the code left behind prints, or another run updates a
    * display of this one.
    */
   onOutputs?(outputs: CellOutput[], late: boolean): void | Promise<void>;
-  /** Told when the run comes to a new state. */
-  onState?(state: RunState): void;
   /** Answers `input()` and `getpass()`. Default: questions fail at once, inside the kernel. */
   onInput?: NonNullable<RunListener["onInput"]>;
-  /** Cancels the run when it aborts. Default: none. */
-  signal?: AbortSignal;
   /** How much output is kept. */
   limits?: Partial<OutputLimits>;
-  /** Default: 100. */
-  outputIntervalMs?: number;
   /** Default: the host's. */
   clock?: Clock;
   /** Told what the callbacks throw. Default: stderr. */
@@ -73,6 +63,8 @@ export type RunEnd = ExecutionEnd & {
   /** From the kernel's beginning to the end; null if it never began. */
   ranMs: number | null;
 };
+
+const OUTPUT_INTERVAL_MS = 100;
 
 /** Puts code in the kernel's queue. Returns at once; what becomes of it is in the run. */
 export function startRun(request: RunRequest): EngineRun {
@@ -108,9 +100,9 @@ export class EngineRun {
     this.begun = new Promise((resolve) => {
       this.#settleBegun = resolve;
     });
-    this.#queued = request.kernel.queue.submit(executeRequest(request), this.#listener(), runOptionsOf(request));
+    const { sentBefore } = request;
+    this.#queued = request.kernel.queue.submit(executeRequest(request), this.#listener(), { sentBefore });
     this.ended = this.#queued.ended.then((end) => this.#onEnd(end));
-    this.#followSignal();
   }
 
   /** Where it stands. */
@@ -140,7 +132,7 @@ export class EngineRun {
   #createCoalescer(): Coalescer {
     return new Coalescer({
       work: () => this.#request.onOutputs?.(this.outputs(), this.#isOver),
-      intervalMs: this.#request.outputIntervalMs ?? 100,
+      intervalMs: OUTPUT_INTERVAL_MS,
       clock: this.#clock,
       onError: (error) => this.#report(error),
     });
@@ -163,7 +155,6 @@ export class EngineRun {
 
   #onState(state: RunState): void {
     if (state.name === "running" || state.name === "done") this.#settleBegun();
-    this.#request.onState?.(state);
   }
 
   #onEnd(end: ExecutionEnd): RunEnd {
@@ -182,15 +173,6 @@ export class EngineRun {
     };
   }
 
-  #followSignal(): void {
-    const { signal } = this.#request;
-    if (signal === undefined) return;
-    const cancel = () => void this.cancel();
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
-    void this.ended.then(() => signal.removeEventListener("abort", cancel));
-  }
-
   #report(error: unknown): void {
     const logger = this.#request.logger ?? stderrLogger;
     logger.error({ error: describeError(error) }, "a follower of a run's outputs failed");
@@ -198,20 +180,15 @@ export class EngineRun {
 }
 
 function executeRequest(request: RunRequest): ExecuteRequest {
-  const { code, storeHistory, silent, userExpressions, cell, msgId } = request;
+  const { code, storeHistory, silent, cell, msgId } = request;
   return {
     code,
     ...(msgId === undefined ? {} : { msgId }),
     ...(storeHistory === undefined ? {} : { storeHistory }),
     ...(silent === undefined ? {} : { silent }),
-    ...(userExpressions === undefined ? {} : { userExpressions }),
     // The name under which editors send it.
     ...(cell?.id === undefined ? {} : { metadata: { cellId: cell.id } }),
   };
-}
-
-function runOptionsOf({ group, sentBefore }: RunRequest): RunOptions {
-  return { sentBefore, ...(group === undefined ? {} : { group }) };
 }
 
 /** The reply's content; of a run that got none, the error that it is known to have ended with. */

@@ -57,8 +57,6 @@ export class CellOutputs {
   #clearBeforeNext = false;
   #applying = false;
   #version = 0;
-  #idle = false;
-  #lateMessages = 0;
   #sawError = false;
   readonly #followed = new Map<OutputSlot, { displayId: string } & DisplayTarget>();
 
@@ -72,16 +70,6 @@ export class CellOutputs {
   /** The prompt number of the run, once the kernel has said it. */
   get executionCount(): number | null {
     return this.#executionCount;
-  }
-
-  /** Whether the kernel has said that it is done with the run. Output may still come: from a thread that it left behind. */
-  get isIdle(): boolean {
-    return this.#idle;
-  }
-
-  /** Output messages that came after the kernel was done; their outputs stand where they came, at the end. */
-  get lateMessages(): number {
-    return this.#lateMessages;
   }
 
   /** Grows whenever {@link outputs} would answer something else than before. */
@@ -107,7 +95,6 @@ export class CellOutputs {
     } finally {
       this.#applying = false;
     }
-    if (this.#idle && this.#version > before) this.#lateMessages++;
     return this.#version > before;
   }
 
@@ -128,10 +115,6 @@ export class CellOutputs {
 
   #take({ header, content }: OutputMessage): void {
     switch (header.msg_type) {
-      case "status":
-        // Busy again when a request that the kernel had dropped is sent once more.
-        this.#idle = content.execution_state === "idle";
-        break;
       case "execute_input":
         this.#count(content.execution_count);
         break;

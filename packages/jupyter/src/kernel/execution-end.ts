@@ -24,8 +24,8 @@ export interface CodeError {
 }
 
 /**
- * Why a request never ran: it was `cancelled` before, an `earlier_failure` made the kernel or the queue drop it, or
- * there was no kernel or connection left to run it. `never_sent`: the process that asked for it ended before it did.
+ * Why a request never ran: it was `cancelled` before, an `earlier_failure` made the kernel drop it, or there was no
+ * kernel or connection left to run it. `never_sent`: the process that asked for it ended before it did.
  */
 export type AbortCause = WithdrawCause | "earlier_failure" | "never_sent";
 

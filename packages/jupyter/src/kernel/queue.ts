@@ -5,7 +5,7 @@
  * the kernel at any time; the next follows when the kernel is done with it and no interrupt for it is on its way.
  */
 import type { ExecuteRequest } from "./execution.js";
-import type { AbortCause, ExecutionEnd } from "./execution-end.js";
+import type { AbortCause } from "./execution-end.js";
 import { QueuedRun, type QueueOptions, type RunListener, type RunOptions } from "./queued-run.js";
 
 /** All runs of this process on one kernel. */
@@ -42,11 +42,6 @@ export class KernelQueue {
     return run;
   }
 
-  /** Ends every run that waits, without running it. The one at the kernel goes on. */
-  clear(reason: string): void {
-    this.#abortWaiting(() => true, "cancelled", reason);
-  }
-
   async #advance(): Promise<void> {
     if (this.#atKernel !== undefined || this.#adopted.size > 0) return;
     const [next] = this.#waiting;
@@ -74,24 +69,15 @@ export class KernelQueue {
   async #serve(run: QueuedRun): Promise<void> {
     run.send();
     const end = await run.ended;
-    this.#dropFollowers(run, end);
+    if (end.state === "kernel_died" || end.state === "kernel_restarted") this.#abortWaiting(end.state, end.reason);
     await run.quiet();
   }
 
-  /** The state that later runs count on is gone with the process, or was never made by an earlier run of the group. */
-  #dropFollowers(run: QueuedRun, end: ExecutionEnd): void {
-    if (end.state === "kernel_died" || end.state === "kernel_restarted") {
-      this.#abortWaiting(() => true, end.state, end.reason);
-    } else if (end.state !== "completed" && run.group !== undefined) {
-      this.#abortWaiting(({ group }) => group === run.group, "earlier_failure", `an earlier cell ended ${end.state}`);
-    }
-  }
-
-  #abortWaiting(which: (run: QueuedRun) => boolean, cause: AbortCause, reason: string): void {
-    for (const run of [...this.#waiting].filter(which)) {
-      this.#waiting.delete(run);
-      run.abort(cause, reason);
-    }
+  /** The state that they count on is gone with the kernel's process. */
+  #abortWaiting(cause: AbortCause, reason: string): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const run of waiting) run.abort(cause, reason);
   }
 
   #positionOf(asked: QueuedRun): number {

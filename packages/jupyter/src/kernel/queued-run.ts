@@ -22,8 +22,6 @@ export interface RunListener extends Pick<ExecutionListener, "onMessage" | "onIn
 
 /** What a run belongs to. */
 export interface RunOptions {
-  /** Runs of one group stand for one piece of work: when one of them does not complete, those behind it do not run. */
-  group?: string;
   /** An earlier process has sent the request, whose message id it has. Default: we send it. */
   sentBefore?: SentBefore | undefined;
 }
@@ -41,11 +39,6 @@ export interface QueueOptions {
   connection: KernelConnection;
   /** Sends an interrupt to the kernel, and resolves when it has been delivered. */
   interrupt(): Promise<void>;
-  /**
-   * Takes a request out of the kernel's own queue if the kernel has not begun with it; false if it could not. Default:
-   * none, since the protocol has no such request.
-   */
-  unqueue?(msgId: string): Promise<boolean>;
   ladder?: InterruptLadder;
   clock?: Clock;
   /** Told what a listener threw. Default: stderr. */
@@ -66,8 +59,6 @@ export interface QueueSide {
 export class QueuedRun {
   /** Resolves when the run is done; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
-  /** See {@link RunOptions.group}. */
-  readonly group: string | undefined;
   readonly #options: QueueOptions;
   readonly #clock: Clock;
   readonly #request: ExecuteRequest;
@@ -95,7 +86,6 @@ export class QueuedRun {
     this.#clock = options.clock ?? systemClock;
     this.#request = request;
     this.#listener = listener;
-    this.group = runOptions.group;
     this.#sentBefore = runOptions.sentBefore;
     this.#queue = queue;
     this.ended = new Promise((resolve) => {
@@ -216,10 +206,6 @@ export class QueuedRun {
       this.#tell();
     }
     if (execution.isRunning) return await this.#interrupt();
-    if (await this.#options.unqueue?.(execution.msgId).catch(() => false)) {
-      await this.ended;
-      return { outcome: "removed" };
-    }
     return await this.#waitForBeginning(execution);
   }
 

@@ -106,10 +106,11 @@ describe("a run", () => {
     expect(await never.run.ended).toMatchObject({ outputs: [], queuedMs: 7, ranMs: null, executionCount: null });
   });
 
-  it("tells the kernel which cell it is, and the queue which group", () => {
-    const { queue } = start({ cell: { id: "abc" }, group: "g", storeHistory: false });
+  it("tells the kernel which cell it is, and the queue what an earlier process has sent", () => {
+    const sentBefore = { log: undefined };
+    const { queue } = start({ cell: { id: "abc" }, sentBefore, storeHistory: false });
     expect(queue.request).toEqual({ code: "x", metadata: { cellId: "abc" }, storeHistory: false });
-    expect(queue.options).toEqual({ group: "g" });
+    expect(queue.options).toEqual({ sentBefore });
     expect(start().queue.request).toEqual({ code: "x" });
   });
 
@@ -117,28 +118,23 @@ describe("a run", () => {
     const busy = start();
     busy.queue.say("status", { execution_state: "busy" });
     await busy.run.begun;
-    const states: string[] = [];
-    const over = start({ onState: ({ name }) => states.push(name) });
+    const over = start();
+    let begun = false;
+    void over.run.begun.then(() => {
+      begun = true;
+    });
     over.queue.enter({ name: "interrupting" });
+    await settle();
+    expect(begun).toBe(false);
     over.queue.enter({ name: "done", end: {} as ExecutionEnd });
     await over.run.begun;
-    expect(states).toEqual(["interrupting", "done"]);
   });
 
-  it("is cancelled by its signal, before and after it began, and not after its end", async () => {
-    expect(start({ signal: AbortSignal.abort() }).queue.cancels).toBe(1);
-    const controller = new AbortController();
-    const { queue, run, finish } = start({ signal: controller.signal });
+  it("is cancelled in the queue, whose report it answers", async () => {
+    const { queue, run } = start();
     expect(queue.cancels).toBe(0);
-    finish({ state: "completed", reply: {} });
-    await run.ended;
-    await settle();
-    controller.abort();
-    expect(queue.cancels).toBe(0);
-    const running = new AbortController();
-    const second = start({ signal: running.signal });
-    running.abort();
-    expect(second.queue.cancels).toBe(1);
+    expect(await run.cancel()).toEqual({ outcome: "removed" });
+    expect(queue.cancels).toBe(1);
   });
 });
 

@@ -84,7 +84,6 @@ describe("a run", () => {
       { output_type: "execute_result", execution_count: 3, data: { "text/plain": "7" }, metadata: {} },
     ]);
     expect(outputs.executionCount).toBe(3);
-    expect(outputs.isIdle).toBe(true);
   });
 
   it("that shows nothing has no outputs", () => {
@@ -116,14 +115,12 @@ describe("a run", () => {
     expect(outputs.outputs()).toEqual([stream("stdout", "x\n"), shown("Signature: …")]);
   });
 
-  it("keeps output that comes after the reply and after idle, and counts the latter", () => {
+  it("keeps output that comes after the reply and after idle", () => {
     const outputs = reduce([stdout("1\n")]);
     outputs.applyReply({ status: "ok", execution_count: 1 });
     outputs.apply(stdout("2\n"));
     outputs.apply(idle);
-    expect(outputs.lateMessages).toBe(0);
     outputs.apply(stdout("3\n"));
-    expect(outputs.lateMessages).toBe(1);
     expect(outputs.outputs()).toEqual([stream("stdout", "1\n2\n3\n")]);
   });
 
@@ -182,7 +179,6 @@ describe("displays", () => {
     expect(second.outputs()).toEqual([]);
     expect(told).toBe(1);
     expect(before).toEqual([shown("a")]);
-    expect(first.lateMessages).toBe(0);
   });
 
   it("keep being results when results are updated", () => {
