@@ -2,15 +2,13 @@
  * What FastMCP and the C# SDK test of their tasks, as far as it is said of servers: each with the test that holds it here,
  * and the few that had none.
  */
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { type Held, testsHold } from "./held.js";
 import { modernScene } from "./wire/modern-client.js";
 import { eventually } from "./wire/raw-client.js";
 import { OPTIONAL, scene, untilStopped } from "./wire/servers.js";
 
-type Row = [what: string, file: string, title: string];
-
-const HELD: readonly Row[] = [
+const HELD: readonly Held[] = [
   ["the extension is advertised, empty", "wire/capabilities", "the official extension's value is exactly {}"],
   [
     "required without the extension is -32021",
@@ -108,9 +106,7 @@ const HELD: readonly Row[] = [
   ],
 ];
 
-it.each(HELD)("%s: %s", (_what, file, title) => {
-  expect(readFileSync(new URL(`${file}.test.ts`, import.meta.url), "utf8")).toContain(title);
-});
+testsHold(HELD);
 
 describe("creation", () => {
   it("ids are the server's own, distinct, and too long to be guessed", async () => {
