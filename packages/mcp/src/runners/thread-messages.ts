@@ -6,6 +6,7 @@ import {
   type LogLevel,
   QuestionWithdrawnError,
   RetryableError,
+  textOfThrown,
 } from "@claimcheck/core";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { QuestionRefusedError } from "../questions/asker.js";
@@ -118,11 +119,7 @@ function errorNamed(name: string, message: string, { reason }: Record<string, un
 function plain(thrown: unknown): unknown {
   if ((typeof thrown !== "object" || thrown === null) && typeof thrown !== "function" && typeof thrown !== "symbol")
     return thrown;
-  try {
-    return String(thrown);
-  } catch {
-    return "a value that has no text";
-  }
+  return textOfThrown(thrown);
 }
 
 function isCloneable(value: unknown): boolean {
