@@ -13,10 +13,10 @@ import {
 import { join } from "node:path";
 import type { TaskRecord } from "@claimcheck/core";
 import { describe, expect, test } from "vitest";
+import { workingTask } from "../../../test/fixtures/working-task.js";
 import { loadDriver } from "../src/driver.js";
 import { SqliteStore } from "../src/index.js";
 import { closeDatabase, openDatabase } from "../src/open-database.js";
-import { sampleTask } from "./sample-task.js";
 import { scratchFolder, snapshot } from "./scratch-folder.js";
 
 const driver = await loadDriver();
@@ -49,7 +49,7 @@ async function copyInUse(folder: string): Promise<{ path: string; copy: string; 
   const [path, copy] = [join(folder, "tasks.db"), join(folder, "copy.db")];
   const store = new SqliteStore({ path });
   await store.open();
-  const records = Array.from({ length: 20 }, () => sampleTask({ arguments: { text: "x".repeat(10_000) } }));
+  const records = Array.from({ length: 20 }, () => workingTask({ arguments: { text: "x".repeat(10_000) } }));
   const tasks = await Promise.all(records.map((record) => store.create(record)));
   for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, copy + suffix);
   await store.close();
@@ -140,7 +140,7 @@ describe("opening", () => {
     const path = join(scratchFolder(), "tasks.db");
     const store = new SqliteStore({ path });
     await store.open();
-    await store.create(sampleTask());
+    await store.create(workingTask());
     for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
     await store.close();
   });
@@ -172,7 +172,7 @@ describe("opening", () => {
     const path = join(scratchFolder(), "tasks.db");
     const stores = Array.from({ length: 5 }, () => new SqliteStore({ path }));
     await Promise.all(stores.map((store) => store.open()));
-    const task = sampleTask();
+    const task = workingTask();
     await stores[0]?.create(task);
     for (const store of stores) expect(await store.get(task.taskId)).toEqual(task);
     await Promise.all(stores.map((store) => store.close()));
@@ -212,7 +212,7 @@ describe("opening", () => {
     const folder = scratchFolder();
     const store = new SqliteStore({ path: join(folder, "tasks.db") });
     await store.open();
-    await store.create(sampleTask());
+    await store.create(workingTask());
     expect(readdirSync(folder).sort()).toEqual(["tasks.db", "tasks.db-shm", "tasks.db-wal"]);
     await store.close();
     expect(readdirSync(folder)).toEqual(["tasks.db"]);
@@ -227,9 +227,9 @@ describe("opening", () => {
     await opening;
     await expect(store.get("tsk_x")).rejects.toMatchObject({ code: "not_open" });
     await store.open();
-    const creating = store.create(sampleTask());
+    const creating = store.create(workingTask());
     const closing = store.close();
-    await expect(store.create(sampleTask())).rejects.toMatchObject({ code: "not_open" });
+    await expect(store.create(workingTask())).rejects.toMatchObject({ code: "not_open" });
     const { taskId } = await creating;
     await closing;
     await store.open();

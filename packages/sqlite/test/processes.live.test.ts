@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
+import { workingTask } from "../../../test/fixtures/working-task.js";
 import { loadDriver } from "../src/driver.js";
 import { SqliteStore } from "../src/index.js";
-import { sampleTask } from "./sample-task.js";
 import { scratchFolder, snapshot } from "./scratch-folder.js";
 
 const SCRIPT = fileURLToPath(new URL("store-process.mjs", import.meta.url));
@@ -48,7 +48,7 @@ describe("processes that share a file", () => {
   test("make one record a key, lose no update and never see the lock", async () => {
     const path = join(scratchFolder(), "tasks.db");
     const store = await openStore(path);
-    await store.create(sampleTask({ taskId: "counter" }));
+    await store.create(workingTask({ taskId: "counter" }));
     const processes = [start(path, "contend", "a"), start(path, "contend", "b")];
     await Promise.all(processes.map(nextLine));
     for (const { child } of processes) child.stdin?.write("go");
@@ -71,7 +71,7 @@ describe("processes that share a file", () => {
     const store = await openStore(path);
     const listener = start(path, "listen", "a");
     expect(await nextLine(listener)).toEqual({ ready: true });
-    await store.create(sampleTask());
+    await store.create(workingTask());
     expect(await nextLine(listener)).toEqual({ heard: null });
     await store.close();
   });

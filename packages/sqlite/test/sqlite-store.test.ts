@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { TaskRecord } from "@claimcheck/core";
 import { describe, expect, test } from "vitest";
+import { completion, workingTask } from "../../../test/fixtures/working-task.js";
 import { type Database, loadDriver } from "../src/driver.js";
 import { SqliteStore } from "../src/index.js";
-import { completion, sampleTask } from "./sample-task.js";
 import { scratchFolder } from "./scratch-folder.js";
 
 const driver = await loadDriver();
@@ -30,7 +30,7 @@ const count = (file: Database, table: string): unknown =>
 describe("the SQLite store", () => {
   test("a change of status rewrites no large payload", () =>
     withStore(async (store, file) => {
-      const task = await store.create(sampleTask({ arguments: { text: LARGE } }));
+      const task = await store.create(workingTask({ arguments: { text: LARGE } }));
       const busy = await store.update(task.taskId, 1, { partialOutput: [LARGE], checkpoint: LARGE });
       file.exec(`
         CREATE TRIGGER no_update BEFORE UPDATE ON payloads BEGIN SELECT RAISE(ABORT, 'payload rewritten'); END;
@@ -43,7 +43,7 @@ describe("the SQLite store", () => {
 
   test("a listing reads no large payload", () =>
     withStore(async (store, file) => {
-      const task = await store.create(sampleTask({ arguments: { text: LARGE } }));
+      const task = await store.create(workingTask({ arguments: { text: LARGE } }));
       file.exec("DROP TRIGGER payloads_go_with_their_task; DROP TABLE payloads");
       expect((await store.list({ limit: 9 })).tasks.map(({ taskId }) => taskId)).toEqual([task.taskId]);
       await expect(store.get(task.taskId)).rejects.toThrow();
@@ -51,7 +51,7 @@ describe("the SQLite store", () => {
 
   test("a payload survives that grows, shrinks and goes, and leaves nothing behind", () =>
     withStore(async (store, file) => {
-      let task: TaskRecord = await store.create(sampleTask());
+      let task: TaskRecord = await store.create(workingTask());
       for (const checkpoint of ["small", LARGE, `${LARGE}!`, "small", LARGE, undefined, "small", undefined]) {
         const next = await store.update(task.taskId, task.version, { checkpoint });
         if (next === null || next === "conflict") throw new Error("the update failed");
@@ -65,10 +65,10 @@ describe("the SQLite store", () => {
   test("sweeping leaves nothing of a task behind", () =>
     withStore(async (store, file) => {
       for (let n = 0; n < 250; n += 1) {
-        const task = await store.create(sampleTask({ ttlMs: 0, idempotencyKey: `key ${n}` }));
+        const task = await store.create(workingTask({ ttlMs: 0, idempotencyKey: `key ${n}` }));
         await store.update(task.taskId, 1, { ...completion(), partialOutput: [LARGE], checkpoint: LARGE });
       }
-      const live = await store.create(sampleTask({ arguments: { text: LARGE } }));
+      const live = await store.create(workingTask({ arguments: { text: LARGE } }));
       expect(await store.sweep(1_000)).toBe(250);
       expect([count(file, "tasks"), count(file, "payloads")]).toEqual([1, 1]);
       expect(await store.get(live.taskId)).toEqual(live);
@@ -76,18 +76,18 @@ describe("the SQLite store", () => {
 
   test("a task whose row was deleted by hand is gone with its payloads, and its key is free", () =>
     withStore(async (store, file) => {
-      const task = await store.create(sampleTask({ idempotencyKey: "key", arguments: { text: LARGE } }));
+      const task = await store.create(workingTask({ idempotencyKey: "key", arguments: { text: LARGE } }));
       expect(count(file, "payloads")).toBe(1);
       file.exec("DELETE FROM tasks");
       expect(count(file, "payloads")).toBe(0);
       expect(await store.get(task.taskId)).toBeNull();
-      const next = sampleTask({ idempotencyKey: "key" });
+      const next = workingTask({ idempotencyKey: "key" });
       expect(await store.create(next)).toEqual(next);
     }));
 
   test("a task whose result was deleted by hand is an error, not an empty result", () =>
     withStore(async (store, file) => {
-      const task = await store.create(sampleTask());
+      const task = await store.create(workingTask());
       const outcome = { kind: "result", result: { text: LARGE } } as const;
       await store.update(task.taskId, 1, { ...completion(), outcome });
       file.exec("DELETE FROM payloads");
@@ -98,18 +98,18 @@ describe("the SQLite store", () => {
 
   test("the id of an expired task can be taken, and none of the old one is left", () =>
     withStore(async (store) => {
-      const old = await store.create(sampleTask({ ttlMs: 0, idempotencyKey: "old" }));
+      const old = await store.create(workingTask({ ttlMs: 0, idempotencyKey: "old" }));
       await store.update(old.taskId, 1, { ...completion(), partialOutput: [LARGE] });
-      const next = sampleTask({ taskId: old.taskId, idempotencyKey: "next" });
+      const next = workingTask({ taskId: old.taskId, idempotencyKey: "next" });
       expect(await store.create(next)).toEqual(next);
       expect(await store.get(next.taskId)).toEqual(next);
-      expect(await store.findByKey("owner", "old")).toBeNull();
+      expect(await store.findByKey("ada", "old")).toBeNull();
     }));
 
   test("a lock that another process holds for a while delays a write and blocks nothing else", () =>
     withStore(async (store, file) => {
       file.exec("BEGIN IMMEDIATE");
-      const task = sampleTask();
+      const task = workingTask();
       let created = false;
       const creating = store.create(task).then(() => {
         created = true;
@@ -126,7 +126,7 @@ describe("the SQLite store", () => {
     withStore(
       async (store, file) => {
         file.exec("BEGIN IMMEDIATE");
-        const task = sampleTask();
+        const task = workingTask();
         await expect(store.create(task)).rejects.toThrow("locked");
         file.exec("COMMIT");
         expect(await store.get(task.taskId)).toBeNull();
