@@ -1,5 +1,7 @@
 /** Opaque cursors over the total order of a listing: newest first, by `createdAt` and then by `taskId`. */
 import { TaskError } from "./errors.js";
+import type { TaskPage } from "./store.js";
+import type { TaskSummary } from "./task.js";
 
 /** Where a task stands in a listing. */
 export interface ListPosition {
@@ -32,6 +34,13 @@ export function decodeCursor(cursor: string): ListPosition {
     );
   }
   return position;
+}
+
+/** The page of the first `limit` of `tasks`; to have a cursor where there is more, it has to be given one more than that. */
+export function pageOf(tasks: TaskSummary[], limit: number): TaskPage {
+  const last = tasks[limit - 1];
+  if (last === undefined || tasks.length <= limit) return { tasks };
+  return { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(last) };
 }
 
 function parse(cursor: string): ListPosition | undefined {

@@ -3,7 +3,6 @@
 export type { CancelToken } from "./cancel-source.js";
 export { CancelledError, CancelSource, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
-export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
@@ -31,14 +30,13 @@ export {
   runInTask,
 } from "./context.js";
 export type { ListPosition } from "./cursor.js";
-export { comparePositions, decodeCursor, encodeCursor } from "./cursor.js";
+export { comparePositions, decodeCursor, encodeCursor, pageOf } from "./cursor.js";
 export type { Deadline } from "./deadlines.js";
 export { Deadlines } from "./deadlines.js";
 export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
 export { Fifo } from "./fifo.js";
 export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
-export { frozenCopy } from "./frozen-copy.js";
 export { indexKey } from "./index-key.js";
 export type { JsonObject, JsonValue } from "./json.js";
 export type { Limits } from "./limits.js";
@@ -65,12 +63,9 @@ export {
   wholeNumberFrom,
 } from "./options.js";
 export { Outage } from "./outage.js";
-export type { BoundedOutputs } from "./output.js";
-export { boundOutputs } from "./output.js";
 export type { PollLimiter } from "./poll-limiter.js";
-export { RecordCache } from "./record-cache.js";
 export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
-export { changedTextsOf, PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
+export { PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";
@@ -78,8 +73,8 @@ export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS, RUNTIME_OPTIONS } from "./runtime-options.js";
 export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
 export { ServerStore } from "./server-store.js";
-export type { SignalRelayOptions } from "./signal-relay.js";
-export { SignalRelay, taskIdsOf } from "./signal-relay.js";
+export type { SignalRelay } from "./signal-relay.js";
+export { taskIdsOf } from "./signal-relay.js";
 export { boundedText } from "./status-message.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type { SubscriptionLimiter } from "./subscription-limiter.js";

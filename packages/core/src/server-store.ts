@@ -25,6 +25,8 @@ export interface ServerSession {
   readonly isOut: boolean;
   /** Whether wake-ups arrive; `undefined` without any. */
   readonly isListening: boolean | undefined;
+  /** Begins to listen, if there are wake-ups. Called once the session is the store's. */
+  listen(): Promise<void>;
   /** Tells every process that shares the store, this one included; `null` when it can't be said of which tasks. */
   publish(taskIds: string[] | null): Promise<void>;
   close(): Promise<void>;
@@ -78,9 +80,6 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
    */
   protected abstract connect(): Promise<Session>;
 
-  /** Begins to listen, if the store has wake-ups. Called once the session is the store's. */
-  protected abstract listen(session: Session): Promise<void>;
-
   /**
    * Writes a new record with its key, in one step. `key_held`: an unexpired record has the key, or had it a moment ago;
    * `id_taken`: there is a record of this id. In both cases nothing was written.
@@ -124,7 +123,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     await this.#closing;
     const session = await this.connect();
     this.#session = session;
-    await this.listen(session);
+    await session.listen();
   }
 
   async #close(): Promise<void> {

@@ -1,6 +1,7 @@
-import { comparePositions, decodeCursor, encodeCursor, isTaskError } from "@claimcheck/core";
+import { comparePositions, decodeCursor, encodeCursor, isTaskError, pageOf, summarize } from "@claimcheck/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { workingTask } from "../../../test/fixtures/working-task.js";
 
 const position = fc.record({ createdAt: fc.integer({ min: 0, max: 2 ** 45 }), taskId: fc.string() });
 
@@ -41,5 +42,17 @@ describe("the order of a listing", () => {
         if (a.createdAt < b.createdAt) expect(comparePositions(a, b)).toBeLessThan(0);
       }),
     );
+  });
+});
+
+describe("a page", () => {
+  it("goes on after its last task where there is one more, and nowhere else", () => {
+    const tasks = ["c", "b", "a"].map((taskId) => summarize(workingTask({ taskId, createdAt: 1 })));
+    expect(pageOf(tasks, 3)).toEqual({ tasks });
+    expect(pageOf(tasks, 2)).toEqual({
+      tasks: tasks.slice(0, 2),
+      nextCursor: encodeCursor({ createdAt: 1, taskId: "b" }),
+    });
+    expect(pageOf([], 2)).toEqual({ tasks: [] });
   });
 });

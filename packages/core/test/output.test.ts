@@ -1,6 +1,7 @@
-import { boundOutputs, type JsonValue } from "@claimcheck/core";
+import type { JsonValue } from "@claimcheck/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { boundOutputs } from "../src/output.js";
 
 const size = (outputs: JsonValue[]): number => Buffer.byteLength(JSON.stringify(outputs));
 const markers = (outputs: JsonValue[]): string[] =>

@@ -1,6 +1,7 @@
-import { RecordCache, recordTextsOf, type TaskRecord } from "@claimcheck/core";
+import { recordTextsOf, type TaskRecord } from "@claimcheck/core";
 import { expect, test } from "vitest";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
+import { RecordCache } from "../src/record-cache.js";
 
 function keep(cache: RecordCache, record: TaskRecord): void {
   cache.keep(record, recordTextsOf(record));

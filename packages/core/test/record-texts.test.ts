@@ -1,6 +1,7 @@
-import { changedTextsOf, recordOf, recordTextsOf, summarize, summaryOf, type TaskRecord } from "@claimcheck/core";
+import { recordOf, recordTextsOf, summarize, summaryOf, type TaskRecord } from "@claimcheck/core";
 import { expect, test } from "vitest";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
+import { changedTextsOf } from "../src/record-texts.js";
 
 const finished: TaskRecord = {
   ...workingTask({ idempotencyKey: "key", partialOutput: [1], checkpoint: null, statusMessage: "a\0b" }),

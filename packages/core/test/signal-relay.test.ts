@@ -1,6 +1,6 @@
-import { SignalRelay, taskIdsOf } from "@claimcheck/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
+import { SignalRelay, taskIdsOf } from "../src/signal-relay.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,13 +5,13 @@ import {
   checkOptions,
   decodeCursor,
   durationFrom,
-  encodeCursor,
   having,
   indexKey,
   isTaskError,
   type ListQuery,
   type Logger,
   type OptionRules,
+  pageOf,
   type RecordChange,
   type RecordTexts,
   recordOf,
@@ -23,6 +23,7 @@ import {
   TaskError,
   type TaskPage,
   type TaskRecord,
+  textOfThrown,
   trueOrFalse,
   wholeNumberFrom,
 } from "@claimcheck/core";
@@ -149,10 +150,6 @@ export class PostgresStore extends ServerStore<Session> {
     return new Session(database, listener, pool, ownsPool);
   }
 
-  protected listen(session: Session): Promise<void> {
-    return session.listen();
-  }
-
   #ownPool(): PostgresPool {
     const { url = "", poolSize = 10, connectTimeoutMs = 5000, queryTimeoutMs = 30_000 } = this.#options;
     return createPool({ url, poolSize, connectTimeoutMs, queryTimeoutMs });
@@ -168,7 +165,7 @@ export class PostgresStore extends ServerStore<Session> {
       await checkServer(client);
       await migrate(client, this.#schema);
     } catch (error) {
-      failure ??= error instanceof Error ? error : new Error(String(error));
+      failure ??= error instanceof Error ? error : new Error(textOfThrown(error));
       throw error;
     } finally {
       client.release(failure);
@@ -230,9 +227,10 @@ export class PostgresStore extends ServerStore<Session> {
     if (owner !== undefined) values.push(indexKey(owner));
     if (position !== undefined) values.push(position.createdAt, indexKey(position.taskId));
     const rows = await this.session.database.ask(statements.listStatement(shape), values);
-    const tasks = rows.map((row) => summaryOf(String(row.head)));
-    const last = tasks.length > limit ? tasks[limit - 1] : undefined;
-    return last === undefined ? { tasks } : { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(last) };
+    return pageOf(
+      rows.map((row) => summaryOf(String(row.head))),
+      limit,
+    );
   }
 
   protected async write({ known, next, texts }: RecordChange): Promise<"written" | "conflict" | "gone"> {

@@ -5,11 +5,11 @@ import {
   checkOptions,
   decodeCursor,
   durationFrom,
-  encodeCursor,
   isTaskError,
   type ListQuery,
   type Logger,
   type OptionRules,
+  pageOf,
   type RecordChange,
   type RecordTexts,
   recordOf,
@@ -146,10 +146,6 @@ export class RedisStore extends ServerStore<Session> {
     return new Session(server, subscriber, this.#keys.channel, letGo);
   }
 
-  protected listen(session: Session): Promise<void> {
-    return session.listen();
-  }
-
   #ownClient(): RedisClient {
     const { url = "", connectTimeoutMs = 3000, commandTimeoutMs = 5000 } = this.#options;
     return createClient({ url, connectTimeoutMs, commandTimeoutMs });
@@ -237,8 +233,7 @@ export class RedisStore extends ServerStore<Session> {
       from = `(${last}`;
       more = seen === step;
     }
-    const end = tasks.length > limit ? tasks[limit - 1] : undefined;
-    return end === undefined ? { tasks } : { tasks: tasks.slice(0, limit), nextCursor: encodeCursor(end) };
+    return pageOf(tasks, limit);
   }
 
   #listing(digest: string, unfinished: boolean | undefined): string {

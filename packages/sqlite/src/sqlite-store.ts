@@ -13,7 +13,7 @@ import {
   aClock,
   checkOptions,
   durationFrom,
-  encodeCursor,
+  pageOf,
   payloadTextsOf,
   recordOf,
   recordTextsOf,
@@ -124,9 +124,10 @@ export class SqliteStore implements TaskStore {
       throw new RangeError(`The limit of a listing is a whole number of at least 1, not ${query.limit}.`);
     }
     const rows = await retryWhileBusy(() => listRows(statements, query, this.#clock.now()), this.#busyTimeoutMs);
-    const tasks = rows.slice(0, query.limit).map(({ head }) => summaryOf(head));
-    const last = tasks.at(-1);
-    return last === undefined || rows.length <= query.limit ? { tasks } : { tasks, nextCursor: encodeCursor(last) };
+    return pageOf(
+      rows.map(({ head }) => summaryOf(head)),
+      query.limit,
+    );
   }
 
   async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
