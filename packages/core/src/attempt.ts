@@ -17,7 +17,6 @@ import { QuestionWithdrawnError, runInTask } from "./context.js";
 import type { Deadline, Deadlines } from "./deadlines.js";
 import type { Flusher } from "./flusher.js";
 import { storableOutcome, thrownOutcome } from "./handler-outcome.js";
-import { questionKey } from "./ids.js";
 import { InterruptLadder, type StopResult } from "./interrupt-ladder.js";
 import type { JsonObject, JsonValue } from "./json.js";
 import { describeError, type Logger } from "./logger.js";
@@ -25,7 +24,7 @@ import { OpenQuestions } from "./open-questions.js";
 import { type Report, Reporter } from "./reporter.js";
 import { RunLimit } from "./run-limit.js";
 import { boundedText, messageOf } from "./status-message.js";
-import type { Outcome, Progress, Question, TaskRecord } from "./task.js";
+import type { Outcome, Progress, TaskRecord } from "./task.js";
 import { isTerminal } from "./task.js";
 import { backOffOf, policyOf, resumeOf, retryAfter, triesOf } from "./tool-recovery.js";
 import type { AttemptEvent, Refusal } from "./transitions.js";
@@ -102,8 +101,6 @@ export class RunningAttempt implements TaskHandle {
   #cancelled: Promise<void> | undefined;
   #reporter: Reporter | undefined;
   #questions: OpenQuestions | undefined;
-  /** Questions of the attempt before this one, which this one may come to ask again. */
-  #inherited: Question[];
   #runLimit: RunLimit | undefined;
   /** When the lease as it stands was taken, by {@link AttemptHost.elapsed}: no setting of the time makes it last. */
   #leasedAt: number;
@@ -120,7 +117,6 @@ export class RunningAttempt implements TaskHandle {
     this.owner = task.owner;
     this.graceMs = tool.cancelGraceMs ?? host.cancelGraceMs;
     this.#epoch = task.attempt.epoch;
-    this.#inherited = task.questions.filter(({ withdrawnAt }) => withdrawnAt === undefined);
     this.#ladder = new InterruptLadder(host, task.taskId, this.graceMs);
     this.#leasedAt = host.elapsed();
   }
@@ -321,7 +317,6 @@ export class RunningAttempt implements TaskHandle {
     if (this.#over) return;
     this.#over = true;
     this.#task = undefined;
-    this.#inherited = [];
     this.#reporter?.close();
     this.#runLimit?.pause();
     this.#leaseEnd?.cancel();
@@ -570,40 +565,21 @@ export class RunningAttempt implements TaskHandle {
 
   async ask(request: QuestionRequest): Promise<JsonObject> {
     if (!this.#isOpen) throw new QuestionWithdrawnError("task_ended");
-    const earlier = this.#takeInherited(request);
-    if (earlier?.answer !== undefined) return earlier.answer;
-    const question = earlier ?? this.#newQuestion(request);
-    this.#questions ??= new OpenQuestions(this.#host.deadlines, (key) => void this.#timeOut(key));
-    const answer = this.#questions.wait(question);
-    if (earlier === undefined) await this.#put(question);
-    return answer;
+    this.#questions ??= this.#openQuestions();
+    return this.#questions.ask(request);
   }
 
-  /** A handler that runs again asks what it asked before: the person is not asked twice. */
-  #takeInherited({ method, params }: QuestionRequest): Question | undefined {
-    if (this.#inherited.length === 0) return undefined;
-    const same = JSON.stringify([method, params]);
-    const at = this.#inherited.findIndex((asked) => JSON.stringify([asked.method, asked.params]) === same);
-    return at === -1 ? undefined : this.#inherited.splice(at, 1)[0];
+  #openQuestions(): OpenQuestions {
+    return new OpenQuestions({
+      deadlines: this.#host.deadlines,
+      now: () => this.#host.now(),
+      recorded: () => this.#task?.questions ?? [],
+      put: (question) => this.#say({ type: "ask", epoch: this.#epoch, question }),
+      withdraw: (key) => this.#withdraw(key),
+    });
   }
 
-  #newQuestion({ method, params, timeoutMs }: QuestionRequest): Question {
-    const askedAt = this.#host.now();
-    const question: Question = { key: questionKey(this.#task?.questions.length ?? 0), method, params, askedAt };
-    if (timeoutMs !== undefined && Number.isFinite(timeoutMs)) question.expiresAt = askedAt + timeoutMs;
-    return question;
-  }
-
-  async #put(question: Question): Promise<void> {
-    let asked = false;
-    try {
-      asked = await this.#say({ type: "ask", epoch: this.#epoch, question });
-    } finally {
-      if (!asked) this.#questions?.withdraw(question.key, "task_ended");
-    }
-  }
-
-  async #timeOut(key: string): Promise<void> {
+  async #withdraw(key: string): Promise<void> {
     try {
       await this.#apply({ type: "withdraw", epoch: this.#epoch, key });
     } catch (error) {
@@ -612,7 +588,6 @@ export class RunningAttempt implements TaskHandle {
         "a question that timed out could not be withdrawn",
       );
     }
-    this.#questions?.withdraw(key, "timed_out");
   }
 }
 

@@ -226,6 +226,34 @@ describe("a task whose process is lost", () => {
     expect(again.contexts).toHaveLength(0);
   });
 
+  it("hears at once what was answered between its being resumed and its asking again", async () => {
+    const request = { method: "elicitation/create", params: { n: 1 } };
+    const { clock, backend } = cluster();
+    let goOn: () => void = () => {};
+    const tool: Partial<ToolDefinition> = {
+      handler: async (_args, context) => ({ kind: "result", result: await taskOf(context).ask(request) }),
+      recovery: {
+        resume: async (_args, context) => {
+          await new Promise<void>((resolve) => {
+            goOn = resolve;
+          });
+          return { kind: "result", result: await taskOf(context).ask(request) };
+        },
+      },
+    };
+    const dead = await node(backend, clock, endless, { tool });
+    const alive = await node(backend, clock, endless, { tool });
+    const { taskId } = await dead.start();
+    await settle();
+    dead.store.cut = true;
+    await clock.advance(LEASE_MS * 1.5);
+    const key = (await alive.get(taskId))?.questions[0]?.key ?? "";
+    expect(await alive.runtime.answer("alice", taskId, key, { a: 1 })).toBe("accepted");
+    goOn();
+    await settle();
+    expect(await alive.get(taskId)).toMatchObject({ status: "completed", outcome: { result: { a: 1 } } });
+  });
+
   it("is resumed from its checkpoint, and asks nobody twice what has been answered or is still open", async () => {
     const asked: unknown[] = [];
     const work = async (context: ToolContext, checkpoint: JsonValue | undefined): Promise<Outcome> => {
