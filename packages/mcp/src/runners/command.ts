@@ -1,5 +1,6 @@
 /** What a subprocess tool runs, and how that is refused where it cannot be run. */
 import { stat } from "node:fs/promises";
+import { aFunction, checkOptions, type OptionRules, trueOrFalse, wholeNumberFrom } from "@claimcheck/core";
 
 /** A command, as the function of a subprocess tool puts it out. No shell reads it unless `argv` names one (`["sh", "-c", "…"]`). */
 export interface Command {
@@ -60,46 +61,36 @@ export function environmentOf({ env = {} }: Command): Record<string, string> {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const isText = (value: unknown): value is string => typeof value === "string" && !value.includes("\0");
 
-/** Member → what it must be, and whether it is. */
-const MEMBERS: Readonly<Record<keyof Command, [what: string, isRight: (value: unknown) => boolean]>> = {
-  argv: [
-    "a list of strings that begins with the program",
-    (value) => Array.isArray(value) && value.length > 0 && value.every(isText) && value[0] !== "",
-  ],
-  cwd: ["the path of a folder", (value) => isText(value) && value !== ""],
-  env: [
-    "an object of strings",
-    (value) =>
+const RULES: OptionRules<Command> = {
+  argv: {
+    what: "a list of strings that begins with the program",
+    takes: (value) => Array.isArray(value) && value.length > 0 && value.every(isText) && value[0] !== "",
+  },
+  cwd: { what: "the path of a folder", takes: (value) => isText(value) && value !== "" },
+  env: {
+    what: "an object of strings",
+    takes: (value) =>
       typeof value === "object" &&
       value !== null &&
       Object.entries(value).every(([name, text]) => isText(name) && (text === undefined || isText(text))),
-  ],
-  stdin: ["a string or bytes", (value) => typeof value === "string" || value instanceof Uint8Array],
-  timeoutMs: [
-    `a number of milliseconds above 0, at most ${LONGEST_TIMER_MS}`,
-    (value) => typeof value === "number" && value > 0 && value <= LONGEST_TIMER_MS,
-  ],
-  combineStderr: ["true or false", (value) => typeof value === "boolean"],
-  maxOutputBytes: [
-    "a whole number of bytes above 0",
-    (value) => typeof value === "number" && Number.isSafeInteger(value) && value > 0,
-  ],
-  result: ["a function", (value) => typeof value === "function"],
+  },
+  stdin: { what: "a string or bytes", takes: (value) => typeof value === "string" || value instanceof Uint8Array },
+  timeoutMs: {
+    what: `a number of milliseconds above 0, at most ${LONGEST_TIMER_MS}`,
+    takes: (value) => typeof value === "number" && value > 0 && value <= LONGEST_TIMER_MS,
+  },
+  combineStderr: trueOrFalse,
+  maxOutputBytes: wholeNumberFrom(1),
+  result: aFunction,
 };
 
-/** @throws TypeError for what is no command, saying why */
+/** @throws TypeError, RangeError for what is no command, saying why */
 export function checkCommand(value: unknown): asserts value is Command & { argv: readonly [string, ...string[]] } {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new TypeError("A subprocess tool's function must return a command, such as { argv: [program, argument] }.");
-  for (const name of Object.keys(value)) {
-    if (!Object.hasOwn(MEMBERS, name))
-      throw new TypeError(`A command has no member ${name}; it has ${Object.keys(MEMBERS).join(", ")}.`);
-  }
-  for (const [name, [what, isRight]] of Object.entries(MEMBERS)) {
-    const member: unknown = value[name as keyof typeof value];
-    if (member === undefined && name !== "argv") continue;
-    if (!isRight(member)) throw new TypeError(`A command's ${name} must be ${what}.`);
-  }
+  checkOptions("A command", value, RULES);
+  if ((value as Partial<Command>).argv === undefined)
+    throw new TypeError(`A command's argv must be ${RULES.argv.what}.`);
 }
 
 /** The error of a command that could not be run, from the system's. */

@@ -22,8 +22,8 @@ it.each([
   [{ argv: ["ls"], combineStderr: "yes" }, "combineStderr must be true or false"],
   [{ argv: ["ls"], maxOutputBytes: 0.5 }, "maxOutputBytes must be a whole number"],
   [{ argv: ["ls"], result: "text" }, "result must be a function"],
-  [{ argv: ["ls"], timeout_ms: 5 }, "no member timeout_ms; it has argv, cwd, env, stdin, timeoutMs"],
-  [{ cmd: "ls", shell: true }, "no member cmd"],
+  [{ argv: ["ls"], timeout_ms: 5 }, "no option timeout_ms; it has argv, cwd, env, stdin, timeoutMs"],
+  [{ cmd: "ls", shell: true }, "no option cmd"],
 ])("%j is refused, and it is said why", (command, why) => {
   expect(() => checkCommand(command)).toThrow(why);
 });

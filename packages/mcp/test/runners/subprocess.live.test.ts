@@ -191,7 +191,7 @@ describe("a command that fails", () => {
       () => ({ argv: ["ls", "x".repeat(3_000_000)] }),
       "its arguments and environment are too long together",
     ],
-    ["no command", () => ({ command: "ls" }) as unknown as Command, "A command has no member command"],
+    ["no command", () => ({ command: "ls" }) as unknown as Command, "A command has no option command"],
   ] as [string, () => Command, string][])("%s is said", async (_what, command, why) => {
     const { client } = await clientOf(command);
     expect((await client.call("run")).result).toMatchObject({
