@@ -23,10 +23,11 @@ export type { HttpAuth, StaticTokenAuth, VerifierAuth } from "./auth/http-auth.j
 export type { JwtAuth } from "./auth/jwt-verifier.js";
 export type { ResourceServer } from "./auth/resource-server.js";
 export type { ScopeTable } from "./auth/scopes.js";
-export type { Contract } from "./dialects/choose.js";
+export type { Contract, IsErrorAs } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
 export type { HttpHandler, HttpHandlerOptions, HttpSender } from "./http-handler.js";
 export { createHttpHandler } from "./http-handler.js";
+export type { Subscriptions } from "./listen/subscriptions.js";
 export type { Ownership, Principal } from "./owner.js";
 export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js";
 export { QuestionRefusedError } from "./questions/asker.js";
