@@ -190,8 +190,9 @@ export class SqliteStore implements TaskStore {
   }
 }
 
-function filePath(path: string): string {
-  if (path === "" || path.startsWith(":memory:") || path.includes("\0")) {
+/** A path comes from the environment, where it may be missing. */
+function filePath(path: string | undefined): string {
+  if (path === undefined || path === "" || path.startsWith(":memory:") || path.includes("\0")) {
     const problem = `A SQLite store needs the path of a file, not ${JSON.stringify(path)}.`;
     throw new TaskError("store_unusable", `${problem} For tasks that are kept in memory, use MemoryStore.`);
   }

@@ -128,9 +128,11 @@ describe("a file that can't be the store's is refused and left as it was:", () =
     await expect(new SqliteStore({ path }).open()).rejects.toMatchObject({ code: "store_unusable" });
   });
 
-  for (const path of ["", ":memory:", ":memory:?cache=shared", "a\0b"]) {
+  for (const path of [undefined, "", ":memory:", ":memory:?cache=shared", "a\0b"]) {
     test(`the path ${JSON.stringify(path)}`, () => {
-      expect(() => new SqliteStore({ path })).toThrow(/needs the path of a file, not .* use MemoryStore/);
+      expect(() => new SqliteStore({ path: path as string })).toThrow(
+        /needs the path of a file, not .* use MemoryStore/,
+      );
     });
   }
 });
