@@ -249,6 +249,8 @@ describe("a task whose process is lost", () => {
     await clock.advance(LEASE_MS * 1.5);
     const key = (await alive.get(taskId))?.questions[0]?.key ?? "";
     expect(await alive.runtime.answer("alice", taskId, key, { a: 1 })).toBe("accepted");
+    // Every process has heard of the answer.
+    await settle();
     goOn();
     await settle();
     expect(await alive.get(taskId)).toMatchObject({ status: "completed", outcome: { result: { a: 1 } } });
