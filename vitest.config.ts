@@ -49,7 +49,7 @@ export default defineConfig({
           // Last and by itself: it takes the whole machine.
           sequence: { groupOrder: 2 },
           include: ["test/chaos/**/*.live.test.ts"],
-          testTimeout: 900_000,
+          testTimeout: 1_800_000,
           maxWorkers: 1,
         },
       },
