@@ -151,8 +151,8 @@ async function breakLine(backend: Backend, { kind, node, forMs }: FaultAtNode): 
   if (kind === "stall") line.holdUp(Number.POSITIVE_INFINITY);
   if (kind === "slow") line.holdUp(SLOW_MS);
   await sleep(forMs);
-  line.swallow({});
-  line.holdUp(0);
-  // What was swallowed is missing: no connection may go on after it as if nothing had been.
+  if (kind === "stall" || kind === "slow") line.holdUp(0);
+  // Ended by nothing but itself: what was swallowed is missing, and no connection may go on after it as if nothing had been.
+  if (kind === "drop") line.swallow({});
   if (kind === "drop" || kind === "cut") line.cut();
 }
