@@ -3,17 +3,17 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { freePort } from "../../../test/services/free-port.js";
 import { Command, temporaryFolder } from "./command.js";
-
-const PORT = 45_999;
 
 /** What the start ends with; meanwhile the port is tried. */
 async function failedStart(store: string, { folder = temporaryFolder(), asVariable = false } = {}) {
-  const args = ["jupyter", "--http", "--port", `${PORT}`, ...(asVariable ? [] : ["--store", store])];
+  const port = await freePort();
+  const args = ["jupyter", "--http", "--port", `${port}`, ...(asVariable ? [] : ["--store", store])];
   const command = new Command(args, asVariable ? { JUPYTER_MCP_TASK_STORE_CLASS: store } : {}, folder);
   let wasOpen = false;
   const trying = setInterval(() => {
-    const socket = connect(PORT, "127.0.0.1", () => {
+    const socket = connect(port, "127.0.0.1", () => {
       wasOpen = true;
     });
     socket.on("error", () => {}).unref();
