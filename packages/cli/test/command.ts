@@ -32,7 +32,7 @@ export class Command {
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
-  /** Starts the command; nothing of this machine's own settings reaches it. It is killed when the test ends. */
+  /** Starts the command; nothing of this machine's own settings reaches it. It is ended when the test ends. */
   constructor(args: readonly string[], env: Record<string, string> = {}, cwd: string = temporaryFolder()) {
     const { PATH = "" } = process.env;
     this.process = spawn(process.execPath, [bin, ...args], { cwd, env: { PATH, HOME: cwd, ...env } });
@@ -41,8 +41,11 @@ export class Command {
     this.process.stderr.setEncoding("utf8").on("data", (text) => this.#take("stderr", text));
     this.process.stdin.on("error", () => {});
     onTestFinished(async () => {
-      this.process.kill("SIGKILL");
+      // In good order, or else its kernel stays for a server of another test to take up.
+      this.process.kill("SIGTERM");
+      const late = setTimeout(() => this.process.kill("SIGKILL"), 5_000);
       await this.ended;
+      clearTimeout(late);
     });
   }
 

@@ -2,11 +2,15 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, expect, inject, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import { startExtraJupyter } from "../../../test/services/jupyter.js";
 import { Command, type Reply, temporaryFolder } from "./command.js";
 
-const jupyter = inject("jupyter");
+// A server of its own: a kernel that is left behind here is anybody's to take up.
+const extra = await startExtraJupyter(inject("jupyter").python);
+afterAll(() => extra.stop());
+const jupyter = extra.service;
 const onJupyter = { JUPYTER_URL: jupyter.url, JUPYTER_TOKEN: jupyter.token };
 /** Until its lease passes, a server that was killed might live; the next one looks every five seconds. */
 const PATIENCE_MS = 30_000;

@@ -38,6 +38,7 @@ test("it leaves the user's names, history and prompt numbers alone, and records 
   const recorder = new Recorder(connection);
   const stranger = await connect(rest, kernelId, { username: "somebody" });
   await recorder.begin();
+  await expect.poll(async () => (await recorder.read("none")).log).toBeDefined();
   const names =
     "print([name for name in dir() if 'claimcheck' in name], len(get_ipython().history_manager.input_hist_raw))";
   const { stdout, end, execution } = await run(stranger, names);
