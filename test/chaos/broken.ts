@@ -1,9 +1,20 @@
 /** Runtimes that are wrong in one way each, to prove that the checker finds what it is there to find. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Attempt, ListQuery, TaskChanges, TaskPage, TaskRecord, TaskRuntime, TaskStore } from "@claimcheck/core";
+import {
+  type Attempt,
+  type Clock,
+  type ListQuery,
+  systemClock,
+  type TaskChanges,
+  type TaskPage,
+  type TaskRecord,
+  type TaskRuntime,
+  type TaskStore,
+} from "@claimcheck/core";
 import { PassedOnStore } from "./watched-store.js";
 
 export interface Broken {
+  clock?: Clock;
   store?: (inner: TaskStore) => TaskStore;
   /** Breaks the runtime that is on `store`. */
   runtime?: (runtime: TaskRuntime, store: TaskStore) => void;
@@ -132,7 +143,8 @@ class PayloadLate extends PassedOnStore {
 }
 
 export const BROKEN = {
-  "fencing-off": { store: (inner) => new FencingOff(inner) },
+  // A runner that sees for itself that its lease has passed stops, and would rarely come to what fencing is there for.
+  "fencing-off": { store: (inner) => new FencingOff(inner), clock: { ...systemClock, elapsed: () => 0 } },
   "compare-and-set-off": { store: (inner) => new Overwriting(inner, () => true) },
   "ends-not-final": { store: (inner) => new Overwriting(inner, isEnd) },
   "create-not-atomic": { store: (inner) => new CheckThenInsert(inner) },

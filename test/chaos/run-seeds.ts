@@ -2,7 +2,7 @@
 import { check, type Violation } from "./checker.js";
 import { runSeed } from "./episode.js";
 import type { History } from "./history.js";
-import { type FaultWeights, scheduleOf } from "./schedule.js";
+import { type FaultWeights, type Schedule, scheduleOf } from "./schedule.js";
 import { timelineOf } from "./timeline.js";
 import { World, type WorldOptions } from "./world.js";
 
@@ -17,18 +17,20 @@ export interface SeedResult {
 export interface RunOptions extends Omit<WorldOptions, "nodes"> {
   /** What breaks. Default: everything that can. */
   faults?: FaultWeights;
+  /** How much longer than scheduled each tool works. Default 0. */
+  longerMs?: number;
 }
 
 /** Stops at the first seed that is not well, which the world does not outlive. */
 export async function* runSeeds(
-  { faults, ...options }: RunOptions,
+  { faults, longerMs = 0, ...options }: RunOptions,
   seeds: Iterable<number>,
 ): AsyncGenerator<SeedResult> {
   const { nodes } = scheduleOf(options.kind, 0);
   const world = await World.open({ ...options, nodes });
   try {
     for (const seed of seeds) {
-      const history = await runSeed(world, scheduleOf(options.kind, seed, faults));
+      const history = await runSeed(world, longer(scheduleOf(options.kind, seed, faults), longerMs));
       const violations = check(history);
       const log = violations.length > 0 ? world.log() : "";
       yield { seed, history, violations, timeline: () => `${timelineOf(history, violations)}\n\n${log.slice(-4000)}` };
@@ -37,4 +39,13 @@ export async function* runSeeds(
   } finally {
     await world.close();
   }
+}
+
+function longer(schedule: Schedule, byMs: number): Schedule {
+  const operations = schedule.operations.map((operation) =>
+    operation.kind === "create"
+      ? { ...operation, work: { ...operation.work, runMs: operation.work.runMs + byMs } }
+      : operation,
+  );
+  return { ...schedule, operations };
 }

@@ -83,6 +83,7 @@ async function main({ node, journal: path, store: place, broken }: ProcessConfig
     storeTimeoutMs: 900,
     pollIntervalMs: 300,
     cancelGraceMs: 150,
+    ...(wrong.clock && { clock: wrong.clock }),
   };
   const tasks = createTasks(options);
   wrong.runtime?.(tasks.runtime, store);
