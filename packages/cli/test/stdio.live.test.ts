@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { startExtraJupyter } from "../../../test/services/jupyter.js";
 import { Command, temporaryFolder } from "./command.js";
 
 const jupyter = inject("jupyter");
@@ -100,14 +101,18 @@ test("answers that wait for a slow reader are all written out before the end", a
 
 test("a task that has finished is collected from the next process", async () => {
   const home = temporaryFolder();
-  const first = new Command(["jupyter"], onJupyter, home);
+  // A server of its own: the kernel that is left behind is anybody's to take up.
+  const extra = await startExtraJupyter(jupyter.python);
+  onTestFinished(() => extra.stop());
+  const onExtra = { JUPYTER_URL: extra.service.url, JUPYTER_TOKEN: extra.service.token };
+  const first = new Command(["jupyter"], onExtra, home);
   await first.initialize();
   const taskId = await first.callTask("print(6 * 7)");
   await first.untilTask(taskId, ({ status }) => status === "completed");
   first.process.kill("SIGKILL");
   await first.ended;
 
-  const second = new Command(["jupyter"], onJupyter, home);
+  const second = new Command(["jupyter"], onExtra, home);
   await second.initialize();
   const { result } = await second.request("tasks/result", { taskId });
   expect(JSON.stringify(result)).toContain("42");

@@ -1,9 +1,13 @@
 /** `execute_code` on real kernels. */
 import { createTasks } from "@claimcheck/mcp";
-import { expect, inject, test } from "vitest";
+import { afterAll, expect, inject, test } from "vitest";
+import { startExtraJupyter } from "../../../../test/services/jupyter.js";
 import { startLive, textOf } from "./live-server.js";
 
-const service = inject("jupyter");
+// A server of its own: on a shared one, code may get a kernel that a server of another test has left behind.
+const extra = await startExtraJupyter(inject("jupyter").python);
+afterAll(() => extra.stop());
+const { service } = extra;
 
 test("code runs on a kernel of the server's own, whose variables last", async () => {
   const { connect } = await startLive(service);

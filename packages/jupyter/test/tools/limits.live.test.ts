@@ -1,8 +1,12 @@
 /** The waiting limit of a direct call and the run limit of a run, on real kernels. */
-import { describe, expect, inject, test } from "vitest";
+import { afterAll, describe, expect, inject, test } from "vitest";
+import { startExtraJupyter } from "../../../../test/services/jupyter.js";
 import { callOf, startLive, textFromKernel, textOf, WAYS } from "./live-server.js";
 
-const service = inject("jupyter");
+// A server of its own: on a shared one, code may get a kernel that a server of another test has left behind.
+const extra = await startExtraJupyter(inject("jupyter").python);
+afterAll(() => extra.stop());
+const { service } = extra;
 
 /** One red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
