@@ -16,15 +16,15 @@ interface Proof {
 const PAUSES = { pause: 1 };
 const KILLS = { kill: 1 };
 
-// Where fencing is off, it shows while a peer that took the work over is still at it.
+// What a stale process may not write shows while a peer that took its work over is still at it.
 const PROOFS: Readonly<Record<BrokenName, Proof>> = {
   "fencing-off": {
     by: ["stale-outcome", "run-again", "end-changed", "living-peer-robbed"],
     faults: PAUSES,
     longerMs: LEASE_MS,
   },
-  "compare-and-set-off": { by: ["end-changed", "run-again", "stale-outcome"], faults: PAUSES },
-  "ends-not-final": { by: ["end-changed", "stale-outcome"], faults: PAUSES },
+  "compare-and-set-off": { by: ["end-changed", "run-again", "stale-outcome"], faults: PAUSES, longerMs: LEASE_MS },
+  "ends-not-final": { by: ["end-changed", "stale-outcome"], faults: PAUSES, longerMs: LEASE_MS },
   "create-not-atomic": { by: ["key-made-two"], faults: PAUSES },
   "create-not-durable": { by: ["task-lost"], faults: KILLS },
   "recovers-the-living": { by: ["living-peer-robbed", "run-again"], faults: KILLS },
@@ -32,7 +32,7 @@ const PROOFS: Readonly<Record<BrokenName, Proof>> = {
   "owners-unchecked": { by: ["foreign-task-seen"], faults: KILLS },
   "never-recovers": { by: ["stuck", "recovered-late"], faults: KILLS },
 };
-const MOST_SEEDS = 12;
+const MOST_SEEDS = 40;
 
 it.concurrent.each(Object.entries(PROOFS) as [BrokenName, Proof][])("%s", async (broken, { by, ...how }) => {
   const seeds = Array.from({ length: MOST_SEEDS }, (_, n) => n + 1);
