@@ -19,7 +19,7 @@ import { extensionRequired } from "./dialects/extension-2026-07-28.js";
 import { wireError } from "./error-map.js";
 import type { Respondent } from "./questions/delivery.js";
 import { giveAnswers } from "./questions/take-answer.js";
-import { asObject, type Declaration, type Sender, senderOf } from "./request.js";
+import { asObject, type Declaration, MAX_TASK_ID_LENGTH, type Sender, senderOf } from "./request.js";
 
 /** One request of a tasks method, however it came to be served. */
 export interface TaskRequest {
@@ -232,9 +232,6 @@ async function update(
   if (refused !== undefined) return { fault: { code: "invalid_answer", message: refused } };
   return { result: { resultType: "complete" } };
 }
-
-/** Longest id that is looked up; ours have 26 characters. */
-const MAX_TASK_ID_LENGTH = 200;
 
 /** The id of the task that is asked about, or why there can be none. */
 function taskIdOf({ taskId }: JsonObject): string | Fault {

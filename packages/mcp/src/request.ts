@@ -4,6 +4,9 @@ import type { AuthInfo, McpServer, MessageExtraInfo, RequestId, ServerContext } 
 import type { Era } from "./dialects/dialect.js";
 import type { Identity } from "./owner.js";
 
+/** Longest id that is looked up; ours have 26 characters. */
+export const MAX_TASK_ID_LENGTH = 200;
+
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
 

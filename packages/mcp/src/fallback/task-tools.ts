@@ -11,7 +11,7 @@ import { wireError } from "../error-map.js";
 import { checkAnswer } from "../questions/answer.js";
 import { ELICIT } from "../questions/question.js";
 import { giveAnswers } from "../questions/take-answer.js";
-import { inputResponsesOf } from "../request.js";
+import { inputResponsesOf, MAX_TASK_ID_LENGTH } from "../request.js";
 import { wrap } from "../tool-outcome.js";
 import { type Attendant, attend, attendantOf } from "./attend.js";
 import { handle, shownTask } from "./handle.js";
@@ -224,5 +224,5 @@ async function polled({ binding, owner, args }: Asked): Promise<TaskRecord | nul
 
 /** Ids longer than any of ours are looked up under a name that nothing has. */
 function taskIdOf({ task_id: taskId }: JsonObject): string {
-  return typeof taskId === "string" && taskId.length <= 200 ? taskId : "";
+  return typeof taskId === "string" && taskId.length <= MAX_TASK_ID_LENGTH ? taskId : "";
 }

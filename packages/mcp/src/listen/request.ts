@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
 import { type Fault, TASKS_EXTENSION } from "../dialects/dialect.js";
 import { extensionRequired } from "../dialects/extension-2026-07-28.js";
-import { asObject, declarationOf2026, isOf2026 } from "../request.js";
+import { asObject, declarationOf2026, isOf2026, MAX_TASK_ID_LENGTH } from "../request.js";
 
 const LISTEN = "subscriptions/listen";
 
@@ -31,9 +31,6 @@ export function listenRequestOf(message: unknown): ListenRequest | undefined {
   const { taskIds: _, ...notifications } = filter as JsonObject;
   return { id: request.id, taskIds, meta, rest: { ...request, params: { ...params, notifications } } };
 }
-
-/** Longest id that is looked up; ours have 26 characters. */
-const MAX_TASK_ID_LENGTH = 200;
 
 /** The ids that are asked for, each once, or why there is no answer to that. Nothing is looked up for it. */
 export function askedTaskIds({ taskIds, meta }: ListenRequest): string[] | Fault {
