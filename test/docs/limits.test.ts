@@ -1,6 +1,6 @@
 /** docs/limits.md names every limit with the default that it has. */
 import { readFileSync } from "node:fs";
-import { DEFAULT_LIMITS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_TTL_MS } from "@claimcheck/core";
+import { DEFAULT_LIMITS, DEFAULT_SIZE_LIMITS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_TTL_MS } from "@claimcheck/core";
 import { expect, it } from "vitest";
 
 const text = readFileSync(new URL("../../docs/limits.md", import.meta.url), "utf8");
@@ -16,6 +16,11 @@ function documented(name: string): string | undefined {
 
 it.each(Object.entries(DEFAULT_LIMITS))("limits.%s is %d", (name, limit) => {
   expect(documented(`limits.${name}`)).toBe(limit.toLocaleString("en"));
+});
+
+it.each(Object.entries(DEFAULT_SIZE_LIMITS))("%s is %d", (name, bytes) => {
+  const said = bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / (1024 * 1024)} MiB`;
+  expect(documented(name)).toBe(said);
 });
 
 it("names no limit that is not there", () => {

@@ -23,8 +23,9 @@ import { describeError, type Logger } from "./logger.js";
 import { OpenQuestions } from "./open-questions.js";
 import { type Report, Reporter } from "./reporter.js";
 import { RunLimit } from "./run-limit.js";
+import { assertCheckpoint, questionTooLarge } from "./size-limits.js";
 import { boundedText, messageOf } from "./status-message.js";
-import type { Outcome, Progress, TaskRecord } from "./task.js";
+import type { Outcome, Progress, Question, TaskRecord } from "./task.js";
 import { isTerminal } from "./task.js";
 import { backOffOf, policyOf, resumeOf, retryAfter, triesOf } from "./tool-recovery.js";
 import type { AttemptEvent, Refusal } from "./transitions.js";
@@ -42,6 +43,8 @@ export interface AttemptHost {
   readonly cancelGraceMs: number;
   readonly maxOutputBytes: number;
   readonly maxResultBytes: number;
+  readonly maxCheckpointBytes: number;
+  readonly maxQuestionsBytes: number;
   readonly maxTries: number;
   now(): number;
   /** Milliseconds that grow by what passes while this process can run. */
@@ -302,14 +305,16 @@ export class RunningAttempt implements TaskHandle {
 
   /** Writes `event`; answers whether it was taken. */
   async #apply(event: AttemptEvent | { type: "request_cancel" }): Promise<boolean> {
-    if (this.#task === undefined) return false;
+    const applied = await this.#applied(event);
+    return applied !== null && applied.refused === undefined;
+  }
+
+  async #applied(event: AttemptEvent | { type: "request_cancel" }): Promise<Applied> {
+    if (this.#task === undefined) return null;
     const applied = await this.#host.apply(this.#task, event);
-    if (applied === null) {
-      this.#finished("ended");
-      return false;
-    }
-    this.see(applied.task);
-    return applied.refused === undefined;
+    if (applied === null) this.#finished("ended");
+    else this.see(applied.task);
+    return applied;
   }
 
   /** `lost`: the task may go on elsewhere. */
@@ -553,7 +558,8 @@ export class RunningAttempt implements TaskHandle {
     return this.#say(event);
   }
 
-  checkpoint(value: JsonValue): Promise<boolean> {
+  async checkpoint(value: JsonValue): Promise<boolean> {
+    assertCheckpoint(value, this.#host.maxCheckpointBytes);
     return this.#say({ type: "checkpoint", epoch: this.#epoch, checkpoint: value });
   }
 
@@ -574,9 +580,18 @@ export class RunningAttempt implements TaskHandle {
       deadlines: this.#host.deadlines,
       now: () => this.#host.now(),
       recorded: () => this.#task?.questions ?? [],
-      put: (question) => this.#say({ type: "ask", epoch: this.#epoch, question }),
+      put: (question) => this.#putQuestion(question),
       withdraw: (key) => this.#withdraw(key),
     });
+  }
+
+  /** @throws TaskError `too_large` */
+  async #putQuestion(question: Question): Promise<boolean> {
+    if (!this.#isOpen) return false;
+    const mostBytes = this.#host.maxQuestionsBytes;
+    const applied = await this.#applied({ type: "ask", epoch: this.#epoch, question, mostBytes });
+    if (applied?.refused === "too_large") throw questionTooLarge(applied.task.questions, question, mostBytes);
+    return applied !== null && applied.refused === undefined;
   }
 
   async #withdraw(key: string): Promise<void> {

@@ -56,9 +56,15 @@ export interface TaskHandle {
    * Asks a person and waits for the answer.
    *
    * @throws QuestionWithdrawnError when nobody answers in time, or the task ends first
+   * @throws TaskError `too_large` beyond the runtime's `maxQuestionsBytes`
    */
   ask(question: QuestionRequest): Promise<JsonObject>;
-  /** Keeps, durably, what the tool's `resume` needs to go on after a crash; replaces what was kept. */
+  /**
+   * Keeps, durably, what the tool's `resume` needs to go on after a crash; replaces what was kept.
+   *
+   * @throws TaskError `too_large` beyond the runtime's `maxCheckpointBytes`, TypeError for what JSON cannot carry; what was
+   *   kept stays
+   */
   checkpoint(value: JsonValue): Promise<boolean>;
 }
 

@@ -12,6 +12,7 @@ export type TaskErrorCode =
   | "invalid_answer"
   | "unknown_tool"
   | "limit_reached"
+  | "too_large"
   | "not_open"
   | "store_unusable";
 
@@ -27,6 +28,8 @@ export const TASK_ERRORS: Readonly<Record<TaskErrorCode, string>> = {
   invalid_answer: "An answer that its question's schema refuses.",
   unknown_tool: "No tool of that name can run as a task here.",
   limit_reached: "A limit on tasks, waiters or polls; `data` says which, and `retryAfterMs` where it is known.",
+  too_large:
+    "A value with more bytes than are kept; `data` says how many it has, how many may be, and which option says so.",
   not_open: "The runtime has not been opened, or is closed.",
   store_unusable: "The store cannot be imported, built or opened; the message names the cause.",
 };

@@ -75,6 +75,8 @@ export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } fr
 export { ServerStore } from "./server-store.js";
 export type { SignalRelay } from "./signal-relay.js";
 export { taskIdsOf } from "./signal-relay.js";
+export type { GivenAnswers, SizeLimits } from "./size-limits.js";
+export { DEFAULT_SIZE_LIMITS } from "./size-limits.js";
 export { boundedText } from "./status-message.js";
 export type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
 export type { SubscriptionLimiter } from "./subscription-limiter.js";

@@ -6,6 +6,7 @@
 import type { Interrupt } from "./context.js";
 import type { Deadlines } from "./deadlines.js";
 import { describeError, type Logger } from "./logger.js";
+import { boundedText } from "./status-message.js";
 
 export interface StopResult {
   how: "stopped" | "still_running" | "not_started";
@@ -97,7 +98,7 @@ export class InterruptLadder {
     try {
       await interrupt();
     } catch (error) {
-      this.#error = describeError(error);
+      this.#error = boundedText(describeError(error));
       this.#host.logger.error(
         { taskId: this.#taskId, error: this.#error },
         "an interrupt failed; the work may still be running",

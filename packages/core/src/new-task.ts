@@ -5,6 +5,7 @@ import { assertArguments, checkIdempotencyKey, fingerprint } from "./fingerprint
 import { newTaskId } from "./ids.js";
 import type { JsonObject } from "./json.js";
 import type { Settings } from "./runtime-options.js";
+import { assertKeptRequest } from "./size-limits.js";
 import type { Attempt, LiveTask, TaskRecord } from "./task.js";
 import { policyOf } from "./tool-recovery.js";
 import type { Watcher } from "./watchers.js";
@@ -36,7 +37,7 @@ export interface CreatedTask {
 /**
  * The record of the task that `call` asks for.
  *
- * @throws TaskError `invalid_ttl`, `invalid_idempotency_key`, `invalid_arguments`
+ * @throws TaskError `invalid_ttl`, `invalid_idempotency_key`, `invalid_arguments`, `too_large`
  */
 export function newTask(
   tool: ToolDefinition,
@@ -46,6 +47,7 @@ export function newTask(
   settings: Settings,
 ): LiveTask {
   assertArguments(call.arguments, settings.maxArgumentsBytes);
+  if (call.request !== undefined) assertKeptRequest(call.request, settings.maxKeptRequestBytes);
   const record: LiveTask = {
     taskId: newTaskId(),
     owner: call.owner,

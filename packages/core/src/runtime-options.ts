@@ -14,6 +14,7 @@ import {
   wholeNumberFrom,
 } from "./options.js";
 import type { Runner } from "./runner.js";
+import { DEFAULT_SIZE_LIMITS, type SizeLimits } from "./size-limits.js";
 import type { TaskStore } from "./store.js";
 
 /** Fifteen minutes. */
@@ -21,7 +22,7 @@ export const DEFAULT_TTL_MS: number = 15 * 60_000;
 /** Twenty-four hours. */
 export const MAX_TTL_MS: number = 24 * 60 * 60_000;
 
-export interface TaskRuntimeOptions {
+export interface TaskRuntimeOptions extends Partial<SizeLimits> {
   /** Default: a {@link MemoryStore}. */
   store?: TaskStore;
   /** Default: an {@link InProcessRunner}. */
@@ -40,12 +41,6 @@ export interface TaskRuntimeOptions {
   cancelGraceMs?: number;
   /** How long a store that other processes use may take to answer a call before it counts as out. Default: 10 seconds. */
   storeTimeoutMs?: number;
-  /** Partial output beyond this loses its middle. Default: 1 MiB of JSON. */
-  maxOutputBytes?: number;
-  /** A larger result ends its task as failed. Default: 64 MiB of JSON. */
-  maxResultBytes?: number;
-  /** Larger arguments are refused. Default: 4 MiB of JSON. */
-  maxArgumentsBytes?: number;
   /** How often expired tasks are removed for good. Default: 30 seconds. */
   sweepIntervalMs?: number;
   /** How often a store of several processes is asked anew when its signals are silent. Default: 1 second without signals, else 5. */
@@ -69,9 +64,12 @@ export const RUNTIME_OPTIONS: OptionRules<TaskRuntimeOptions> = {
   leaseMs: durationFrom(1),
   cancelGraceMs: durationFrom(0),
   storeTimeoutMs: durationFrom(1),
-  maxOutputBytes: numberFrom(0),
-  maxResultBytes: numberFrom(0),
   maxArgumentsBytes: numberFrom(0),
+  maxKeptRequestBytes: numberFrom(0),
+  maxResultBytes: numberFrom(0),
+  maxOutputBytes: numberFrom(0),
+  maxCheckpointBytes: numberFrom(0),
+  maxQuestionsBytes: numberFrom(0),
   sweepIntervalMs: durationFrom(1),
   pollIntervalMs: durationFrom(1),
   maxTries: wholeNumberFrom(1),
@@ -88,9 +86,7 @@ const DEFAULTS: Omit<Settings, "pollIntervalMs"> = {
   leaseMs: 15_000,
   cancelGraceMs: 5000,
   storeTimeoutMs: 10_000,
-  maxOutputBytes: 1024 * 1024,
-  maxResultBytes: 64 * 1024 * 1024,
-  maxArgumentsBytes: 4 * 1024 * 1024,
+  ...DEFAULT_SIZE_LIMITS,
   sweepIntervalMs: 30_000,
   maxTries: 3,
   unknownToolMs: 15 * 60_000,

@@ -25,6 +25,7 @@ import { Repeater } from "./repeater.js";
 import { Sweeper } from "./retention.js";
 import { InProcessRunner, type Runner } from "./runner.js";
 import { type Settings, settingsOf, type TaskRuntimeOptions } from "./runtime-options.js";
+import { assertAnswers, type GivenAnswers } from "./size-limits.js";
 import type { TaskPage, TaskStore } from "./store.js";
 import { takeStrayErrors } from "./stray-errors.js";
 import type { SubscriptionLimiter } from "./subscription-limiter.js";
@@ -402,7 +403,7 @@ export class TaskRuntime {
    * that does not answer in time may have created the task all the same, which then runs: a retry with the same key finds it.
    *
    * @throws TaskError `unknown_tool`, `invalid_ttl`, `invalid_idempotency_key`, `idempotency_conflict`,
-   *   `invalid_arguments`, `limit_reached`, `not_open`
+   *   `invalid_arguments`, `too_large`, `limit_reached`, `not_open`
    */
   async create(call: CreateTask): Promise<CreatedTask> {
     const tool = this.#toolFor(call.toolName);
@@ -574,13 +575,26 @@ export class TaskRuntime {
 
   /**
    * Gives the answer to an outstanding question. Unknown and answered keys are ignored; `null` when there is no such task.
+   *
+   * @throws TaskError `too_large` when the task may not keep the answer; the question stays open
    */
   async answer(owner: string, taskId: string, key: string, answer: JsonObject): Promise<"accepted" | "ignored" | null> {
     const task = await this.get(owner, taskId);
     if (task === null) return null;
-    const applied = await this.#apply(task, { type: "answer", key, answer });
+    const { maxQuestionsBytes: mostBytes } = this.#settings;
+    const applied = await this.#apply(task, { type: "answer", key, answer, mostBytes });
     if (applied === null) return null;
+    if (applied.refused === "too_large") this.assertRoomFor(applied.task, [[key, answer]]);
     return applied.refused === undefined ? "accepted" : "ignored";
+  }
+
+  /**
+   * For whoever gives several answers, of which all are taken or none.
+   *
+   * @throws TaskError `too_large` when the task may not keep `answers` to its questions
+   */
+  assertRoomFor(task: TaskRecord, answers: GivenAnswers): void {
+    assertAnswers(task.questions, answers, this.#settings.maxQuestionsBytes);
   }
 
   // --- writing and hearing of writes -----------------------------------------------------------------------------
@@ -619,7 +633,8 @@ export class TaskRuntime {
   }
 
   #attemptHost(): AttemptHost {
-    const { cancelGraceMs, leaseMs, maxOutputBytes, maxResultBytes, maxTries } = this.#settings;
+    const { cancelGraceMs, leaseMs, maxTries } = this.#settings;
+    const { maxOutputBytes, maxResultBytes, maxCheckpointBytes, maxQuestionsBytes } = this.#settings;
     return {
       logger: this.#logger,
       deadlines: this.#deadlines,
@@ -629,6 +644,8 @@ export class TaskRuntime {
       leaseMs,
       maxOutputBytes,
       maxResultBytes,
+      maxCheckpointBytes,
+      maxQuestionsBytes,
       maxTries,
       elapsed: () => this.#elapsed(),
       mayRetry: () => this.#state === "open" || this.#store.singleProcess !== true,

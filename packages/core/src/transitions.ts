@@ -3,6 +3,7 @@
  * A move is either a set of changes, written as one compare-and-set, or a refusal that changes nothing.
  */
 import type { JsonObject, JsonValue } from "./json.js";
+import { mayKeep } from "./size-limits.js";
 import type { Attempt, Cancellation, Outcome, Progress, Question, TaskChanges, TaskRecord } from "./task.js";
 import { isTerminal, outstandingQuestions } from "./task.js";
 
@@ -20,7 +21,8 @@ export type AttemptEvent =
   | { type: "report"; epoch: number; progress?: Progress; partialOutput?: JsonValue[]; statusMessage?: string }
   /** `requireInput` and `setWorking`. */
   | { type: "set_status"; epoch: number; status: "working" | "input_required"; message?: string }
-  | { type: "ask"; epoch: number; question: Question }
+  /** `mostBytes`: what all questions of the task, with their answers, may have as JSON. */
+  | { type: "ask"; epoch: number; question: Question; mostBytes?: number }
   | { type: "withdraw"; epoch: number; key: string }
   | { type: "checkpoint"; epoch: number; checkpoint: JsonValue }
   | ({ type: "finish"; epoch: number; outcome: Outcome; statusMessage?: string } & LastReport)
@@ -39,7 +41,8 @@ export type OutsideEvent =
    * `statusMessage`: what clients are told of it when the tool has begun before.
    */
   | { type: "lease"; runnerId: string; leaseUntilAt: number; seen?: Attempt; statusMessage?: string }
-  | { type: "answer"; key: string; answer: JsonObject }
+  /** `mostBytes`: as of `ask`. */
+  | { type: "answer"; key: string; answer: JsonObject; mostBytes?: number }
   /** Asks whoever runs the task to stop it. */
   | { type: "request_cancel" }
   /** Ends a task that nobody runs (`not_started`), or whose runner did not stop it in time (`still_running`). */
@@ -61,6 +64,7 @@ export type Refusal =
   | "unknown_question"
   | "already_answered"
   | "key_taken"
+  | "too_large"
   | "unchanged";
 
 export type Transition = { changes: TaskChanges } | { refused: Refusal };
@@ -100,7 +104,7 @@ function attemptTransition(task: TaskRecord, attempt: Leased, event: AttemptEven
     case "set_status":
       return setStatus(task, event, at);
     case "ask":
-      return ask(task, event.question, at);
+      return ask(task, event, at);
     case "withdraw":
       return settleQuestion(task, event.key, { withdrawnAt: at }, at);
     case "checkpoint":
@@ -118,7 +122,7 @@ function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, a
     case "lease":
       return lease(task, event, now);
     case "answer":
-      return settleQuestion(task, event.key, { answer: event.answer }, at);
+      return settleQuestion(task, event.key, { answer: event.answer }, at, event.mostBytes);
     case "request_cancel":
       if (task.cancellation !== undefined) return refuse("unchanged");
       return { changes: { ...withdrawn(task, at), cancellation: { requestedAt: at } } };
@@ -245,18 +249,31 @@ function setStatus(task: TaskRecord, event: Extract<AttemptEvent, { type: "set_s
   return { changes: { status, statusMessage: event.message, lastUpdatedAt: at } };
 }
 
-function ask(task: TaskRecord, question: Question, at: number): Transition {
+function ask(
+  task: TaskRecord,
+  { question, mostBytes }: Extract<AttemptEvent, { type: "ask" }>,
+  at: number,
+): Transition {
   if (task.questions.some((asked) => asked.key === question.key)) return refuse("key_taken");
   if (task.cancellation !== undefined) return refuse("cancel_requested");
-  return { changes: { status: "input_required", questions: [...task.questions, question], lastUpdatedAt: at } };
+  const questions = [...task.questions, question];
+  if (!mayKeep(questions, mostBytes ?? Number.POSITIVE_INFINITY)) return refuse("too_large");
+  return { changes: { status: "input_required", questions, lastUpdatedAt: at } };
 }
 
 /** Answers or withdraws one question; the last outstanding one sets the task to work again. */
-function settleQuestion(task: TaskRecord, key: string, how: Partial<Question>, at: number): Transition {
+function settleQuestion(
+  task: TaskRecord,
+  key: string,
+  how: Partial<Question>,
+  at: number,
+  mostBytes: number = Number.POSITIVE_INFINITY,
+): Transition {
   const question = task.questions.find((asked) => asked.key === key);
   if (question === undefined) return refuse("unknown_question");
   if (question.answer !== undefined || question.withdrawnAt !== undefined) return refuse("already_answered");
   const questions = task.questions.map((asked) => (asked === question ? { ...asked, ...how } : asked));
+  if (!mayKeep(questions, mostBytes)) return refuse("too_large");
   if (outstandingQuestions({ questions }).length > 0) return { changes: { questions, lastUpdatedAt: at } };
   return { changes: { questions, status: "working", statusMessage: undefined, lastUpdatedAt: at } };
 }

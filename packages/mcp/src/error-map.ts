@@ -21,6 +21,7 @@ const NUMBERS: Readonly<Record<FaultCode, number>> = {
   invalid_answer: INVALID_PARAMS,
   unknown_tool: INVALID_PARAMS,
   limit_reached: LIMIT_REACHED,
+  too_large: INVALID_PARAMS,
   not_open: INTERNAL_ERROR,
   store_unusable: INTERNAL_ERROR,
   task_required: METHOD_NOT_FOUND,

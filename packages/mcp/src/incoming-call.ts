@@ -73,14 +73,26 @@ function incoming(
   if (decision.kind !== "task") return withoutTask(decision);
   const intent: TaskIntent = { dialect, era, askable, arguments: asObject(params.arguments) ?? {}, ttl };
   const meta = asObject(params._meta);
-  if (meta !== undefined) readMeta(meta, intent);
-  return { kind: "task", intent };
+  const fault = meta === undefined ? undefined : readMeta(meta, intent);
+  return fault === undefined ? { kind: "task", intent } : { kind: "refuse", fault };
 }
 
-function readMeta(meta: JsonObject, intent: TaskIntent): void {
+/** In UTF-16 units: it is kept for as long as the task runs, and goes out with all that is told of its progress. */
+const MAX_PROGRESS_TOKEN_LENGTH = 1000;
+
+/** Answers why the call is refused, if it is. */
+function readMeta(meta: JsonObject, intent: TaskIntent): Fault | undefined {
   if (Object.hasOwn(meta, IDEMPOTENCY_META)) intent.idempotencyKey = meta[IDEMPOTENCY_META];
   const { progressToken } = meta;
+  if (typeof progressToken === "string" && progressToken.length > MAX_PROGRESS_TOKEN_LENGTH) {
+    const problem = `it has ${progressToken.length}`;
+    return {
+      code: "invalid_params",
+      message: `progressToken may have ${MAX_PROGRESS_TOKEN_LENGTH} characters; ${problem}.`,
+    };
+  }
   if (typeof progressToken === "string" || typeof progressToken === "number") intent.progressToken = progressToken;
   const logLevel = intent.era === "2026" ? requestedLogLevel(meta) : undefined;
   if (logLevel !== undefined) intent.logLevel = logLevel;
+  return undefined;
 }

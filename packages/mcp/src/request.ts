@@ -125,11 +125,16 @@ export function keptRequest(
   if (principal !== undefined) kept.principal = { ...principal };
   if (sessionId !== undefined) kept.sessionId = sessionId;
   const client = server.getClientVersion();
-  if (client !== undefined) kept.clientInfo = client as unknown as JsonObject;
+  if (client !== undefined) kept.clientInfo = withoutIcons(client as unknown as JsonObject);
   if (httpRequest !== undefined && keepHeaders.length > 0) {
     kept.headers = keptHeaders(httpRequest.headers, keepHeaders);
   }
   return kept;
+}
+
+/** Icons may be pictures in `data:` URLs, for people who look at clients; a record is no place for them. */
+function withoutIcons({ icons: _icons, ...client }: JsonObject): JsonObject {
+  return client;
 }
 
 function keptHeaders(headers: Headers, names: readonly string[]): JsonObject {

@@ -14,6 +14,7 @@ it.each([
   ["invalid_answer", -32602],
   ["unknown_tool", -32602],
   ["limit_reached", -32005],
+  ["too_large", -32602],
   ["not_open", -32603],
   ["store_unusable", -32603],
   ["task_required", -32601],

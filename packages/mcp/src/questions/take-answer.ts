@@ -1,5 +1,11 @@
 /** Answers that 2025-era clients give as responses to requests of ours. */
-import { type JsonObject, outstandingQuestions, type TaskRecord, type TaskRuntime } from "@claimcheck/core";
+import {
+  isTaskError,
+  type JsonObject,
+  outstandingQuestions,
+  type TaskRecord,
+  type TaskRuntime,
+} from "@claimcheck/core";
 import { asObject } from "../request.js";
 import { checkAnswer, checkAnswers } from "./answer.js";
 import { failedAnswer } from "./asker.js";
@@ -36,7 +42,12 @@ export async function takeAnswer(
   const question = task === null ? undefined : outstandingQuestions(task).find((asked) => asked.key === key);
   if (question === undefined) return;
   deliveries.answered(taskId, response.id as string);
-  await runtime.answer(owner, taskId, key, answerOf(question, response));
+  try {
+    await runtime.answer(owner, taskId, key, answerOf(question, response));
+  } catch (error) {
+    if (!isTaskError(error) || error.code !== "too_large") throw error;
+    await runtime.answer(owner, taskId, key, TOO_LARGE);
+  }
 }
 
 /**
@@ -45,6 +56,7 @@ export async function takeAnswer(
  *
  * @param dropped keys whose response was so malformed that it is not even there
  * @returns why they are refused, if they are
+ * @throws TaskError `too_large` when the task may not keep them; none is taken then
  */
 export async function giveAnswers(
   runtime: TaskRuntime,
@@ -54,6 +66,7 @@ export async function giveAnswers(
 ): Promise<string | undefined> {
   const checked = checkAnswers(task, responses, dropped);
   if ("refused" in checked) return checked.refused;
+  runtime.assertRoomFor(task, checked.answers);
   for (const [key, answer] of checked.answers) await runtime.answer(task.owner, task.taskId, key, answer);
   return undefined;
 }
@@ -63,6 +76,10 @@ function answerOf(question: { method: string; params: JsonObject }, { result, er
   const checked = checkAnswer(question, result);
   return "answer" in checked ? checked.answer : failedAnswer(`The client's answer is refused: ${checked.refused}.`);
 }
+
+const TOO_LARGE = failedAnswer(
+  "The client's answer is refused: it has more bytes than the task may keep (maxQuestionsBytes).",
+);
 
 const MAX_ERROR_TEXT = 500;
 

@@ -1,6 +1,6 @@
 /** What a client hears of a limit. The limits themselves are the runtime's. */
 import { describe, expect, it } from "vitest";
-import { envelope, gate, type RawClient } from "./raw-client.js";
+import { envelope, eventually, gate, type RawClient } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const LIMIT_REACHED = -32005;
@@ -164,5 +164,100 @@ describe("polling", () => {
     for (let i = 0; i <= BURST; i += 1) await mallory.request("tasks/list");
     expect((await mallory.request("tasks/list")).error?.code).toBe(LIMIT_REACHED);
     expect((await alice.request("tasks/list")).result).toBeDefined();
+  });
+});
+
+describe("what is too large to be kept", () => {
+  const huge = "x".repeat(600_000);
+
+  it("a checkpoint fails the tool that does not mind the error; a direct call of it has no task, and keeps nothing", async () => {
+    const { connect } = scene((tasks, server) =>
+      tasks.registerTool(server, "dig", OPTIONAL, async (_args, { task }) => {
+        await task?.checkpoint([huge, huge]);
+        return "dug";
+      }),
+    );
+    const client = await connect();
+    expect((await client.call("dig")).result).toMatchObject({ content: [{ text: "dug" }] });
+    const { taskId } = await client.callTask("dig");
+    const { result } = await client.request("tasks/result", { taskId });
+    const said = expect.stringMatching(/^The checkpoint has 1200007 bytes as JSON; at most 1048576 are kept/);
+    expect(result).toMatchObject({ isError: true, content: [{ text: said }] });
+  });
+
+  it.each(["2025-11-25", "datalayer"] as const)(
+    "an answer of a client of %s reaches the tool as one that was refused",
+    async (contract) => {
+      const { connect } = scene(
+        (tasks, server) =>
+          tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
+            const { roots } = await ctx.listRoots().catch((error: Error) => ({ roots: error.message }));
+            return String(roots);
+          }),
+        { contract, maxQuestionsBytes: 500_000 },
+      );
+      const client = await connect({ capabilities: { roots: {} } });
+      const { taskId } = await client.callTask("dig");
+      const result = client.request("tasks/result", { taskId });
+      await eventually(() => client.heard.some(({ method }) => method === "roots/list"));
+      const { id } = client.heard.find(({ method }) => method === "roots/list") as { id?: string };
+      await client.send({ jsonrpc: "2.0", id, result: { roots: [{ uri: `file:///${huge}` }] } });
+      const text = "The client's answer is refused: it has more bytes than the task may keep (maxQuestionsBytes).";
+      expect((await result).result).toMatchObject({ content: [{ text }] });
+    },
+  );
+
+  it("one answer among several in tasks/update refuses them all with -32602, and the questions stay open", async () => {
+    const { connect, tasks } = scene(
+      (own, server) =>
+        own.registerTool(server, "dig", OPTIONAL, (_args, ctx) => Promise.all([ctx.listRoots(), ctx.sample({})])),
+      { maxQuestionsBytes: 500_000, ownership: "single-user" },
+    );
+    const client = await connect("none");
+    const declared = envelope(TASKS);
+    Object.assign(declared["io.modelcontextprotocol/clientCapabilities"] as object, { roots: {}, sampling: {} });
+    const { taskId } = (await client.call("dig", { _meta: declared })).result as { taskId: string };
+    const questions = async () => (await tasks.runtime.get(JSON.stringify(["single-user"]), taskId))?.questions ?? [];
+    await eventually(async () => (await questions()).length === 2);
+    const before = await questions();
+    const keyOf = (method: string): string => before.find((asked) => asked.method === method)?.key ?? "";
+    const sampled = { role: "assistant", model: "m", content: { type: "text", text: "short" } };
+    const update = (text: string) =>
+      client.request("tasks/update", {
+        taskId,
+        _meta: declared,
+        inputResponses: {
+          [keyOf("roots/list")]: { roots: [] },
+          [keyOf("sampling/createMessage")]: { ...sampled, content: { type: "text", text } },
+        },
+      });
+    expect((await update(huge)).error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("at most 500000 are kept (maxQuestionsBytes)"),
+      data: { limit: "maxQuestionsBytes", max: 500_000 },
+    });
+    expect(await questions()).toEqual(before);
+    expect((await update("short")).error).toBeUndefined();
+    expect((await questions()).every(({ answer }) => answer !== undefined)).toBe(true);
+  });
+
+  it("a client that says too much of itself gets no task and hears why; its direct calls run", async () => {
+    const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"));
+    const client = await connect({ capabilities: { sampling: { context: { note: huge } } } });
+    expect((await client.call("dig", { task: {} })).error).toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(/^What is kept of the request .* at most 262144 are kept \(maxKeptRequestBytes\)/),
+      data: { limit: "maxKeptRequestBytes" },
+    });
+    expect((await client.call("dig")).result).toMatchObject({ content: [{ text: "dug" }] });
+  });
+
+  it("a progress token of more than a thousand characters gets no task, and hears why", async () => {
+    const { connect } = scene((tasks, server) => tasks.registerTool(server, "dig", OPTIONAL, () => "dug"));
+    const client = await connect();
+    const call = (progressToken: string) => client.call("dig", { task: {}, _meta: { progressToken } });
+    const message = "progressToken may have 1000 characters; it has 1001.";
+    expect((await call("x".repeat(1001))).error).toEqual({ code: -32602, message });
+    expect((await call("x".repeat(1000))).error).toBeUndefined();
   });
 });
