@@ -3,6 +3,7 @@
 export type { CancelToken } from "./cancel-source.js";
 export { CancelledError, CancelSource, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
+export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
@@ -37,6 +38,7 @@ export type { TaskErrorCode } from "./errors.js";
 export { isTaskError, TASK_ERRORS, TaskError } from "./errors.js";
 export { Fifo } from "./fifo.js";
 export { fingerprint, MAX_IDEMPOTENCY_KEY_LENGTH } from "./fingerprint.js";
+export { frozenCopy } from "./frozen-copy.js";
 export { indexKey } from "./index-key.js";
 export type { JsonObject, JsonValue } from "./json.js";
 export type { Limits } from "./limits.js";
@@ -64,8 +66,9 @@ export {
 } from "./options.js";
 export { Outage } from "./outage.js";
 export type { PollLimiter } from "./poll-limiter.js";
+export { RecordCache } from "./record-cache.js";
 export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
-export { PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
+export { changedTextsOf, PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";

@@ -1,19 +1,5 @@
 /** A record's texts as columns: which payloads stand in its row, and how its names are searched by. */
-import {
-  applyChanges,
-  PAYLOADS,
-  type PayloadTexts,
-  type TaskChanges,
-  type TaskRecord,
-  type TaskSummary,
-} from "@claimcheck/core";
-
-/** The head that `changes` make of `head`; its version is one higher. */
-export function changedHead(head: TaskSummary, changes: TaskChanges): TaskSummary {
-  const { outcome, partialOutput: _partialOutput, checkpoint: _checkpoint, ...rest } = changes;
-  const next = applyChanges(head as unknown as TaskRecord, rest) as unknown as TaskSummary;
-  return outcome === undefined ? next : { ...next, outcomeKind: outcome.kind };
-}
+import { PAYLOADS, type PayloadTexts } from "@claimcheck/core";
 
 /** A longer payload, in UTF-16 units, is kept apart. A task's row with all four small ones fits a page. */
 const LARGEST_IN_ROW = 800;
@@ -26,13 +12,18 @@ export interface Placement {
   apart: number;
 }
 
-export function placementOf(texts: PayloadTexts): Placement {
-  const placement: Placement = { inRow: [], apart: 0 };
+const NOWHERE: Placement = { inRow: [null, null, null, null], apart: 0 };
+
+/** Where `texts` go; a payload that is not among them stays where it is `before`. */
+export function placementOf(texts: PayloadTexts, before: Placement = NOWHERE): Placement {
+  const placement: Placement = { inRow: [...before.inRow], apart: before.apart };
   for (const [n, payload] of PAYLOADS.entries()) {
-    const text = texts[payload] ?? null;
+    const text = texts[payload];
+    if (text === undefined) continue;
     const isApart = text !== null && text.length > LARGEST_IN_ROW;
-    placement.inRow.push(isApart ? null : text);
+    placement.inRow[n] = isApart ? null : text;
     if (isApart) placement.apart |= 1 << n;
+    else placement.apart &= ~(1 << n);
   }
   return placement;
 }

@@ -11,10 +11,14 @@ import type {
 } from "@claimcheck/core";
 import {
   aClock,
+  changedRecord,
+  changedTextsOf,
   checkOptions,
   durationFrom,
+  frozenCopy,
   pageOf,
-  payloadTextsOf,
+  RecordCache,
+  type RecordTexts,
   recordOf,
   recordTextsOf,
   summaryOf,
@@ -65,6 +69,8 @@ export class SqliteStore implements TaskStore {
   readonly #clock: Clock;
   readonly #busyTimeoutMs: number;
   readonly #fileSignals: FileSignals;
+  /** A change of what this process has written last needs to read none of its payloads. */
+  readonly #cache = new RecordCache();
   #opening: Promise<Open> | undefined;
   #open: Open | undefined;
   #closing: Promise<void> | undefined;
@@ -101,10 +107,14 @@ export class SqliteStore implements TaskStore {
 
   async create(record: TaskRecord): Promise<TaskRecord> {
     const { statements, writes } = this.#opened();
-    const texts = recordTextsOf(record);
-    const row = await writes.add(() => insertOrFind(statements, record, texts, this.#clock.now()));
+    const created = frozenCopy(record);
+    const texts = recordTextsOf(created);
+    const insert = (): RecordTexts | undefined => insertOrFind(statements, created, texts, this.#clock.now());
+    const row = await writes.add(insert, lengthOf(texts));
     if (row === undefined) throw new Error(`The task id ${record.taskId} is taken.`);
-    return recordOf(row);
+    if (row !== texts) return recordOf(row);
+    this.#cache.keep(created, texts);
+    return created;
   }
 
   async get(taskId: string): Promise<TaskRecord | null> {
@@ -132,12 +142,25 @@ export class SqliteStore implements TaskStore {
 
   async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
     const { statements, writes } = this.#opened();
-    const payloads = payloadTextsOf(changes);
-    const answer = await writes.add(() => {
-      const row = statements.byId.get(searchable(taskId), this.#clock.now()) as Row | undefined;
-      return row === undefined ? null : changeRow(statements, row, expectedVersion, changes, payloads);
-    });
-    return answer === null || answer === "conflict" ? answer : recordOf(answer);
+    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
+    if (known === null) return null;
+    if (known.version !== expectedVersion) return "conflict";
+    const next = changedRecord(known, changes);
+    const texts = changedTextsOf(next, changes);
+    const change = { known, next, texts, finishes: changes.finishedAt !== undefined };
+    const done = await writes.add(() => changeRow(statements, change, this.#clock.now()), lengthOf(texts));
+    if (done === "written") {
+      this.#cache.keep(next, texts);
+      return next;
+    }
+    this.#cache.forget(taskId);
+    return done === "conflict" ? "conflict" : null;
+  }
+
+  async #readToChange(taskId: string): Promise<TaskRecord | null> {
+    const record = frozenCopy(await this.get(taskId));
+    if (record !== null) this.#cache.keep(record, recordTextsOf(record));
+    return record;
   }
 
   async sweep(limit: number): Promise<number> {
@@ -162,6 +185,7 @@ export class SqliteStore implements TaskStore {
     this.#opening = undefined;
     this.#open = undefined;
     this.#fileSignals.stop();
+    this.#cache.clear();
     // An open that failed has told its own caller, and left nothing to close.
     const opened = await opening?.catch(() => undefined);
     if (opened === undefined) return;
@@ -188,6 +212,11 @@ export class SqliteStore implements TaskStore {
       return undefined;
     }
   }
+}
+
+/** Of all that is written at once. */
+function lengthOf(texts: RecordTexts): number {
+  return Object.values(texts).reduce((length, text) => length + (text?.length ?? 0), 0);
 }
 
 /** A path comes from the environment, where it may be missing. */

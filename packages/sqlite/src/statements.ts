@@ -29,6 +29,8 @@ export interface Statements {
   byId: Statement;
   /** owner, key, now → the same. */
   byKey: Statement;
+  /** task id, now → the task's row alone, without what is kept apart. */
+  ownRow: Statement;
   /** head, the payloads in the row, apart, seq. */
   change: Statement;
   /** The same, and expires at. */
@@ -81,6 +83,10 @@ export function prepareStatements(database: Database): Statements {
     dropPayload: database.prepare("DELETE FROM payloads WHERE id = ?"),
     byId: database.prepare(`SELECT ${RECORD} FROM tasks WHERE task_id = ?1 AND ${LIVE("?2")}`),
     byKey: database.prepare(`SELECT ${RECORD} FROM tasks WHERE owner = ?1 AND idempotency_key = ?2 AND ${LIVE("?3")}`),
+    ownRow: database.prepare(`
+      SELECT seq, head, apart, arguments, outcome, partial_output AS partialOutput, checkpoint
+      FROM tasks WHERE task_id = ?1 AND ${LIVE("?2")}
+    `),
     change: database.prepare(`UPDATE tasks SET ${CHANGED} WHERE seq = ?7`),
     finish: database.prepare(`UPDATE tasks SET ${CHANGED}, expires_at = ?8 WHERE seq = ?7`),
     removeExpired: database.prepare(`

@@ -7,14 +7,33 @@ import {
   type PayloadTexts,
   type RecordTexts,
   summaryOf,
-  type TaskChanges,
   type TaskRecord,
 } from "@claimcheck/core";
-import { changedHead, placementOf, searchable } from "./columns.js";
+import { placementOf, searchable } from "./columns.js";
 import type { Statements } from "./statements.js";
 
 /** A record as `byId` and `byKey` read it. */
 export type Row = RecordTexts & { seq: number; apart: number };
+
+/** A task's own row: the payloads that are kept apart are not looked at. */
+interface OwnRow {
+  seq: number;
+  head: string;
+  apart: number;
+  arguments: string | null;
+  outcome: string | null;
+  partialOutput: string | null;
+  checkpoint: string | null;
+}
+
+/** A record as it is known, what it is to become, and the texts that have to be written for that. */
+export interface Change {
+  known: TaskRecord;
+  next: TaskRecord;
+  texts: RecordTexts;
+  /** Whether it sets when the task finished. */
+  finishes: boolean;
+}
 
 /** How long a sweep holds the file, and this process's event loop, in one go. */
 const SWEEP_SLICE_MS = 10;
@@ -65,24 +84,29 @@ function dropPayloads(statements: Statements, seq: number, dropped: number): voi
   for (const n of PAYLOADS.keys()) if ((dropped & (1 << n)) !== 0) statements.dropPayload.run(4 * seq + n);
 }
 
+/** Writes what a change has to write, if the record still is the one that is known. Reads and rewrites no payload that is kept apart. */
 export function changeRow(
   statements: Statements,
-  { seq, apart: apartBefore, ...before }: Row,
-  expectedVersion: number,
-  changes: TaskChanges,
-  payloads: PayloadTexts,
-): RecordTexts | "conflict" {
-  const head = summaryOf(before.head);
-  if (head.version !== expectedVersion) return "conflict";
-  const next = changedHead(head, changes);
-  const after: RecordTexts = { ...before, ...payloads, head: JSON.stringify(next) };
-  const { inRow, apart } = placementOf(after);
+  { known, next, texts, finishes }: Change,
+  now: number,
+): "written" | "conflict" | "gone" {
+  const row = statements.ownRow.get(searchable(known.taskId), now) as OwnRow | undefined;
+  if (row === undefined) return "gone";
+  if (!isOf(row, known)) return "conflict";
+  const { seq, apart: apartBefore } = row;
+  const { inRow, apart } = placementOf(texts, { inRow: PAYLOADS.map((payload) => row[payload]), apart: apartBefore });
   // The indexes on expiry are left alone by every change but the last.
-  if (changes.finishedAt === undefined) statements.change.run(after.head, ...inRow, apart, seq);
-  else statements.finish.run(after.head, ...inRow, apart, seq, expiresAt(next) ?? null);
-  if (apart !== 0) putPayloads(statements, seq, payloads, apart);
+  if (!finishes) statements.change.run(texts.head, ...inRow, apart, seq);
+  else statements.finish.run(texts.head, ...inRow, apart, seq, expiresAt(next) ?? null);
+  if (apart !== 0) putPayloads(statements, seq, texts, apart);
   if ((apartBefore & ~apart) !== 0) dropPayloads(statements, seq, apartBefore & ~apart);
-  return after;
+  return "written";
+}
+
+/** Whether the row is of that version, and of that task: an id may have been used again. */
+function isOf({ head }: OwnRow, known: TaskRecord): boolean {
+  const { version, createdAt, owner } = summaryOf(head);
+  return version === known.version && createdAt === known.createdAt && owner === known.owner;
 }
 
 export function listRows(statements: Statements, query: ListQuery, now: number): { head: string }[] {

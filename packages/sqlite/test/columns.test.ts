@@ -11,6 +11,17 @@ describe("the placement of payloads", () => {
     expect(placementOf({ checkpoint: large, arguments: large }).apart).toBe(0b1001);
     expect(placementOf({ arguments: "x".repeat(800) }).apart).toBe(0);
   });
+
+  test("leaves where it is what does not change", () => {
+    const large = "x".repeat(801);
+    const before = placementOf({ arguments: "{}", outcome: null, partialOutput: large, checkpoint: large });
+    expect(placementOf({}, before)).toEqual(before);
+    expect(placementOf({ checkpoint: "1", outcome: large }, before)).toEqual({
+      inRow: ["{}", null, null, "1"],
+      apart: 0b0110,
+    });
+    expect(placementOf({ partialOutput: null }, before).apart).toBe(0b1000);
+  });
 });
 
 describe("a name that is searched by", () => {

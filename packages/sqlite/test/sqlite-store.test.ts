@@ -9,13 +9,16 @@ import { scratchFolder } from "./scratch-folder.js";
 const driver = await loadDriver();
 
 /** An open store, and a hand of our own on its file. Both are closed when `use` is done. */
-async function withStore(use: (store: SqliteStore, file: Database) => Promise<void>, options = {}): Promise<void> {
+async function withStore(
+  use: (store: SqliteStore, file: Database, path: string) => Promise<void>,
+  options = {},
+): Promise<void> {
   const path = join(scratchFolder(), "tasks.db");
   const store = new SqliteStore({ path, ...options });
   await store.open();
   const file = new driver.DatabaseSync(path);
   try {
-    await use(store, file);
+    await use(store, file, path);
   } finally {
     file.close();
     await store.close();
@@ -39,6 +42,27 @@ describe("the SQLite store", () => {
       const changes = { status: "input_required", statusMessage: "?", progress: { current: 1 } } as const;
       expect(await store.update(task.taskId, 2, changes)).toEqual({ ...(busy as object), ...changes, version: 3 });
       await expect(store.update(task.taskId, 3, { partialOutput: [LARGE] })).rejects.toThrow("payload");
+    }));
+
+  test("a change of status reads no large payload", () =>
+    withStore(async (store, file) => {
+      const task = await store.create(workingTask({ arguments: { text: LARGE } }));
+      const busy = await store.update(task.taskId, 1, { checkpoint: LARGE });
+      file.exec("DROP TRIGGER payloads_go_with_their_task; DROP TABLE payloads");
+      const changes = { status: "input_required", statusMessage: "?" } as const;
+      expect(await store.update(task.taskId, 2, changes)).toEqual({ ...(busy as object), ...changes, version: 3 });
+    }));
+
+  test("a change of a task whose id another one has taken since is a conflict, and changes nothing", () =>
+    withStore(async (store, file, path) => {
+      const task = await store.create(workingTask());
+      file.exec("DELETE FROM tasks");
+      const elsewhere = new SqliteStore({ path });
+      await elsewhere.open();
+      const other = await elsewhere.create(workingTask({ taskId: task.taskId, createdAt: task.createdAt + 1 }));
+      await elsewhere.close();
+      expect(await store.update(task.taskId, 1, { statusMessage: "of the old one" })).toBe("conflict");
+      expect(await store.get(task.taskId)).toEqual(other);
     }));
 
   test("a listing reads no large payload", () =>

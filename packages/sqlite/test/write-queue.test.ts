@@ -45,6 +45,33 @@ describe("the write queue", () => {
     expect(ran.filter((done) => done === "commit")).toHaveLength(3);
   });
 
+  const LARGE = 1024 * 1024;
+
+  test("has small writes wait for no large one but that which is under way", async () => {
+    const { ran, queue } = setUp();
+    const write = (name: string, length = 0) => queue.add(() => void ran.push(name), length);
+    const large = Array.from({ length: 9 }, (_, n) => write(`large ${n}`, LARGE));
+    await write("small", 100);
+    expect(ran).toEqual(["begin", "small", "large 0", "large 1", "large 2", "large 3", "commit"]);
+    const again = write("again", 100);
+    await Promise.all([...large, again]);
+    expect(ran.indexOf("again")).toBeLessThan(ran.indexOf("large 8"));
+    expect(ran.filter((done) => done.startsWith("large"))).toEqual(Array.from({ length: 9 }, (_, n) => `large ${n}`));
+  });
+
+  test("goes on with large writes however many small ones come", async () => {
+    const { ran, queue } = setUp();
+    let isDone = false;
+    const large = queue
+      .add(() => {}, 100 * LARGE)
+      .then(() => {
+        isDone = true;
+      });
+    while (!isDone && ran.length < 1000) await queue.add(() => {});
+    await large;
+    expect(ran.filter((done) => done === "commit").length).toBeLessThan(4);
+  });
+
   test("a write that fails takes no other with it", async () => {
     const { ran, queue } = setUp();
     const fails = () => {
