@@ -23,7 +23,7 @@ const BROKEN =
 
 /** The server has not seen the script, and so has done nothing. */
 export function isScriptUnknown(error: unknown): boolean {
-  return detailsOf(error).message.startsWith("NOSCRIPT");
+  return error instanceof RedisFailure && error.code === "NOSCRIPT";
 }
 
 /**

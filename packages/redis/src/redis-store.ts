@@ -30,6 +30,7 @@ import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
 import { Keys, orderOf, ownerDigest, placeOf } from "./keys.js";
 import { fieldsOf, RECORD_FIELDS, textsOfFields } from "./record-fields.js";
 import { CREATE } from "./scripts/create.js";
+import { endOf } from "./scripts/expire.js";
 import { LIST } from "./scripts/list.js";
 import { READ_CLOCK } from "./scripts/read-clock.js";
 import { SWEEP } from "./scripts/sweep.js";
@@ -249,13 +250,10 @@ export class RedisStore extends ServerStore<Session> {
   }
 
   protected async write({ known, next, texts, finishedAt }: RecordChange): Promise<"written" | "conflict" | "gone"> {
-    const keys = [this.#keys.task(known.taskId), this.#keys.unfinished, this.#keys.expiry];
-    const args = [
-      String(known.version),
-      placeOf(known),
-      finishedAt === undefined ? "" : String(finishedAt),
-      ...fieldsOf(next.version, texts),
-    ];
+    const { taskId, owner, idempotencyKey, ttlMs, version } = known;
+    const keys = [this.#keys.task(taskId), this.#keys.unfinished, this.#keys.expiry];
+    if (idempotencyKey !== undefined) keys.push(this.#keys.holder(ownerDigest(owner), idempotencyKey));
+    const args = [String(version), placeOf(known), ...endOf(finishedAt, ttlMs), ...fieldsOf(next.version, texts)];
     return (await this.session.server.run(UPDATE, keys, args)) as "written" | "conflict" | "gone";
   }
 
@@ -290,11 +288,11 @@ function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): { keys:
   const taskKey = keys.task(record.taskId);
   const digest = ownerDigest(record.owner);
   const holder = idempotencyKey === undefined ? [] : [keys.holder(digest, idempotencyKey)];
-  const finishedAt = "finishedAt" in record ? String(record.finishedAt) : "";
+  const finishedAt = "finishedAt" in record ? record.finishedAt : undefined;
   return {
     keys: [taskKey, keys.ownerBase + digest, keys.everybody, keys.unfinished, keys.expiry, ...holder],
     args: [
-      ...[taskKey.slice(keys.taskBase.length), keys.taskBase, digest + orderOf(record), String(ttlMs), finishedAt],
+      ...[taskKey.slice(keys.taskBase.length), keys.taskBase, digest + orderOf(record), ...endOf(finishedAt, ttlMs)],
       ...fieldsOf(version, texts),
     ],
   };

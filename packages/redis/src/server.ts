@@ -76,18 +76,11 @@ export class Server {
 
   /** @throws RedisFailure */
   async run(script: Script, keys: readonly string[], args: readonly (string | number)[] = []): Promise<unknown> {
-    const { client } = this.#options;
     try {
-      const answer = await client
-        .call("EVALSHA", script.sha1, keys.length, ...keys, ...args)
-        .catch((error: unknown) => {
-          if (!isScriptUnknown(error)) throw error;
-          return client.call("EVAL", script.lua, keys.length, ...keys, ...args);
-        });
-      this.#answered();
-      return answer;
+      return await this.command("EVALSHA", script.sha1, keys.length, ...keys, ...args);
     } catch (error) {
-      throw this.#failure(error);
+      if (!isScriptUnknown(error)) throw error;
+      return await this.command("EVAL", script.lua, keys.length, ...keys, ...args);
     }
   }
 

@@ -30,6 +30,6 @@ test("a reply is no broken connection, and keeps its code", () => {
 });
 
 test("a server that has not seen a script is told apart from one that failed it", () => {
-  expect(isScriptUnknown(new Error("NOSCRIPT No matching script."))).toBe(true);
-  expect(isScriptUnknown(new Error("ERR NOSCRIPT"))).toBe(false);
+  expect(isScriptUnknown(failureOf(new Error("NOSCRIPT No matching script."), "Redis"))).toBe(true);
+  expect(isScriptUnknown(failureOf(new Error("ERR NOSCRIPT"), "Redis"))).toBe(false);
 });

@@ -8,8 +8,8 @@ import { type Script, script } from "./script.js";
  * Keys: 1 the record, 2 the owner's tasks, 3 everybody's tasks, 4 unfinished tasks, 5 expiry, and 6 the key's holder
  * if there is an idempotency key. Reads the record of the holder, which it has to look up.
  *
- * Arguments: 1 task id, 2 what names of records begin with, 3 its place (the owner's digest and its order), 4 ttl,
- * 5 when it finished or "", 6… names and values of its fields.
+ * Arguments: 1 task id, 2 what names of records begin with, 3 its place (the owner's digest and its order), 4 and 5 what
+ * `endOf` says of it, 6… names and values of its fields.
  *
  * Answers nil when it stored the record, and otherwise the id of the live record that holds the key, which is left as
  * it is. Replies the error TAKEN when the id is taken. Of any number of runs with one key, one stores its record: a
@@ -22,18 +22,17 @@ if holder_key then
   if holder and redis.call('EXISTS', ARGV[2] .. holder) == 1 then return holder end
 end
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.error_reply('TAKEN the task id') end
-redis.call('HSET', KEYS[1], 'place', place, 'ttl', ARGV[4], unpack(ARGV, 6))
+redis.call('HSET', KEYS[1], 'place', place, unpack(ARGV, 6))
 local order = string.sub(place, ${OWNER_LENGTH + 1})
 redis.call('ZADD', KEYS[2], 0, order)
 redis.call('ZADD', KEYS[3], 0, order)
 if holder_key then
-  redis.call('HSET', KEYS[1], 'holder', holder_key)
   redis.call('SET', holder_key, id)
 end
-if ARGV[5] == '' then
+if ARGV[4] == '' then
   redis.call('ZADD', KEYS[4], 0, order)
 else
-  expire(KEYS[1], KEYS[4], KEYS[5], ARGV[5], place, ARGV[4], holder_key)
+  expire(KEYS[1], KEYS[4], KEYS[5], place, ARGV[4], ARGV[5], holder_key)
 end
 return nil
 `);
