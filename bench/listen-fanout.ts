@@ -1,12 +1,13 @@
 /**
  * How long after a change of one of 1,000 subscribed tasks its subscriber has it, over HTTP on loopback: every task
  * changes ten times a pass, each twice a second. Every change must arrive once and in order, and the heap must not grow
- * from pass to pass. The value is the 99th percentile of all passes as a part of 50 ms, which it must stay below.
+ * from pass to pass. The value is the 99th percentile of all passes as a part of 50 ms, which it may take.
  */
 import { setTimeout } from "node:timers/promises";
 import { InProcessRunner } from "@claimcheck/core";
 import { createTasks, serveHttp, type Tasks, type ToolContext } from "@claimcheck/mcp";
 import { McpServer } from "@modelcontextprotocol/server";
+import { reportRatio } from "./peers/limit.js";
 import { median } from "./peers/medians.js";
 
 const TASKS = 1000;
@@ -166,6 +167,4 @@ await tasks.close();
 const grown = (heaps.at(-1) as number) - (heaps[1] as number);
 console.log(`heap after passes 1 to ${heaps.length}: ${heaps.map((bytes) => (bytes / 1e6).toFixed(1)).join(", ")} MB`);
 if (grown > HEAP_NOISE_BYTES) throw new Error(`the heap has grown by ${grown} bytes`);
-const p99 = percentile(all, 0.99);
-if (p99 >= BOUND_MS) throw new Error(`p99 is ${p99.toFixed(2)} ms`);
-console.log(`ratio listen-fanout ${(p99 / BOUND_MS).toFixed(3)}`);
+reportRatio("listen-fanout", percentile(all, 0.99) / BOUND_MS, { atMost: 1 });
