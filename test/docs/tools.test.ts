@@ -26,7 +26,7 @@ function membersOf(path: string, name: string): string[] {
 const CREATE_TASKS = "## `createTasks`: the options of a server's tasks";
 
 it.each([
-  ["## A tool's options", { "packages/mcp/src/register-tool.ts": "ToolConfig" }],
+  ["## A tool's options", { "packages/mcp/src/tools/config.ts": "ToolConfig" }],
   ['### `"subprocess"`: as a child process', { "packages/mcp/src/runners/command.ts": "Command" }],
   [
     CREATE_TASKS,
@@ -35,12 +35,12 @@ it.each([
   [
     "### `serveHttp`",
     {
-      "packages/mcp/src/serve-http.ts": "ServeHttpOptions",
-      "packages/mcp/src/http-handler.ts": "HttpHandlerOptions",
-      "packages/mcp/src/http-guard.ts": "GuardOptions",
+      "packages/mcp/src/http/serve.ts": "ServeHttpOptions",
+      "packages/mcp/src/http/handler.ts": "HttpHandlerOptions",
+      "packages/mcp/src/http/guard.ts": "GuardOptions",
     },
   ],
-  ["### `serveStdio`", { "packages/mcp/src/serve-stdio.ts": "ServeStdioOptions" }],
+  ["### `serveStdio`", { "packages/mcp/src/stdio/serve.ts": "ServeStdioOptions" }],
 ])("%s", (heading, interfaces) => {
   const members = Object.entries(interfaces).flatMap(([path, name]) => membersOf(path, name));
   expect(members.length).toBeGreaterThan(3);

@@ -20,7 +20,10 @@ import type {
   ServerCapabilities,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Connection, TaskIntent } from "./connection.js";
+import { callDirectly, resumeCall } from "./calls/direct-call.js";
+import { type Callee, decideIncoming, type Spoken } from "./calls/incoming-call.js";
+import { holdInline } from "./calls/inline-window.js";
+import { SideChannel } from "./calls/side-channel.js";
 import { type Contract, chooseDialect, type IsErrorAs } from "./dialects/choose.js";
 import {
   type Answer,
@@ -32,14 +35,10 @@ import {
 } from "./dialects/dialect.js";
 import { LEGACY_POLL_INTERVAL_MS } from "./dialects/legacy-task.js";
 import { outcomeAnswer, withMeta } from "./dialects/tool-result.js";
-import { callDirectly, resumeCall } from "./direct-call.js";
-import { faultOf, INTERNAL_FAULT } from "./error-map.js";
 import { attendantOf, taskOfState } from "./fallback/attend.js";
 import { callPromotable } from "./fallback/promoted-call.js";
 import { registerTaskTools } from "./fallback/task-tools.js";
 import { answersMethod, createsTask, type ToolEntry } from "./fast-path.js";
-import { type Callee, decideIncoming, type Spoken } from "./incoming-call.js";
-import { holdInline } from "./inline-window.js";
 import { asLogLevel, noLogLevel } from "./logging.js";
 import { serveMethods, TASK_METHODS } from "./methods.js";
 import { type Identity, type IdentityRules, identify } from "./owner.js";
@@ -47,6 +46,9 @@ import { type Answers, type FirstRounds, isFirstState } from "./questions/ask-fi
 import type { Deliveries } from "./questions/delivery.js";
 import { isCallState, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
 import { asAnswer, takeAnswer } from "./questions/take-answer.js";
+import type { Tool } from "./tools/tool.js";
+import type { Connection, TaskIntent } from "./wire/connection.js";
+import { faultOf, INTERNAL_FAULT } from "./wire/error-map.js";
 import {
   asObject,
   type Declaration,
@@ -60,10 +62,8 @@ import {
   revisionHasTasks,
   type Sender,
   senderOf,
-} from "./request.js";
-import { SideChannel } from "./side-channel.js";
-import type { Tool } from "./tool.js";
-import { decorateConnections } from "./transport.js";
+} from "./wire/request.js";
+import { decorateConnections } from "./wire/transport.js";
 
 /** What every binding of one `Tasks` shares. */
 export interface Shared {

@@ -6,12 +6,12 @@
 import type { JsonObject } from "@claimcheck/core";
 import type { JSONRPCRequest, McpServer, MessageExtraInfo, RegisteredTool } from "@modelcontextprotocol/server";
 import type { Binding } from "./binding.js";
-import type { Connection, TaskIntent } from "./connection.js";
 import { type Answer, type Dialect, type Era, TASKS_EXTENSION } from "./dialects/dialect.js";
 import { thrownResult } from "./dialects/tool-result.js";
 import { answerMethod, type TaskRequest } from "./methods.js";
-import { asObject, isOf2026, isOfEnvelope, type Sender } from "./request.js";
-import type { Tool } from "./tool.js";
+import type { Tool } from "./tools/tool.js";
+import type { Connection, TaskIntent } from "./wire/connection.js";
+import { asObject, isOf2026, isOfEnvelope, type Sender } from "./wire/request.js";
 
 /** A tool, and what was registered for it: an author may change that at any time. */
 export interface ToolEntry {

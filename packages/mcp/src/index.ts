@@ -25,14 +25,23 @@ export type { ResourceServer } from "./auth/resource-server.js";
 export type { ScopeTable } from "./auth/scopes.js";
 export type { Contract, IsErrorAs } from "./dialects/choose.js";
 export type { DialectName, TaskSupport } from "./dialects/dialect.js";
-export type { HttpHandler, HttpHandlerOptions, HttpSender } from "./http-handler.js";
-export { createHttpHandler } from "./http-handler.js";
+export type { HttpHandler, HttpHandlerOptions, HttpSender } from "./http/handler.js";
+export { createHttpHandler } from "./http/handler.js";
+export type { HttpServing, ServeHttpOptions } from "./http/serve.js";
+export { serveHttp } from "./http/serve.js";
 export type { Subscriptions } from "./listen/subscriptions.js";
 export type { Ownership, Principal } from "./owner.js";
 export type { Answers, AskFirst, FirstQuestions } from "./questions/ask-first.js";
 export { QuestionRefusedError } from "./questions/asker.js";
 export type { FormQuestion, JsonSchema, Patience, UrlQuestion } from "./questions/question.js";
 export type { Elicited, ElicitedContent, ToolContext } from "./questions/tool-context.js";
+export type { Command, CommandEnd } from "./runners/command.js";
+export { INHERITED_ENV } from "./runners/command.js";
+export type { WorkerThreadsOptions } from "./runners/thread-pool.js";
+export type { ServeStdioOptions, StdioServing } from "./stdio/serve.js";
+export { serveStdio } from "./stdio/serve.js";
+export type { Tasks, TasksOptions } from "./tasks.js";
+export { createTasks } from "./tasks.js";
 export type {
   CommandFor,
   CommandHandler,
@@ -45,13 +54,4 @@ export type {
   ToolHandler,
   ToolReturn,
   WorkerModule,
-} from "./register-tool.js";
-export type { Command, CommandEnd } from "./runners/command.js";
-export { INHERITED_ENV } from "./runners/command.js";
-export type { WorkerThreadsOptions } from "./runners/thread-pool.js";
-export type { HttpServing, ServeHttpOptions } from "./serve-http.js";
-export { serveHttp } from "./serve-http.js";
-export type { ServeStdioOptions, StdioServing } from "./serve-stdio.js";
-export { serveStdio } from "./serve-stdio.js";
-export type { Tasks, TasksOptions } from "./tasks.js";
-export { createTasks } from "./tasks.js";
+} from "./tools/config.js";

@@ -2,7 +2,6 @@
 import type { JsonObject, StopSignal, TaskRecord } from "@claimcheck/core";
 import { ProtocolError, type ServerContext, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Binding } from "./binding.js";
-import type { Connection } from "./connection.js";
 import { datalayer } from "./dialects/datalayer.js";
 import {
   type Answer,
@@ -16,10 +15,11 @@ import {
   TASKS_EXTENSION,
 } from "./dialects/dialect.js";
 import { extensionRequired } from "./dialects/extension-2026-07-28.js";
-import { wireError } from "./error-map.js";
 import type { Respondent } from "./questions/delivery.js";
 import { giveAnswers } from "./questions/take-answer.js";
-import { asObject, type Declaration, MAX_TASK_ID_LENGTH, type Sender, senderOf } from "./request.js";
+import type { Connection } from "./wire/connection.js";
+import { wireError } from "./wire/error-map.js";
+import { asObject, type Declaration, MAX_TASK_ID_LENGTH, type Sender, senderOf } from "./wire/request.js";
 
 /** One request of a tasks method, however it came to be served. */
 export interface TaskRequest {

@@ -33,11 +33,11 @@ import { FirstRounds } from "./questions/ask-first.js";
 import { Deliveries } from "./questions/delivery.js";
 import { ParkedCalls } from "./questions/parked-calls.js";
 import { asAnswer, takeAnswer } from "./questions/take-answer.js";
-import type { AnyToolConfig, RunnerHandlers, RunnerName, ShownConfig, ToolConfig } from "./register-tool.js";
 import { Runners } from "./runners/runners.js";
 import type { WorkerThreadsOptions } from "./runners/thread-pool.js";
-import { Tool } from "./tool.js";
-import { checkTool } from "./tool-options.js";
+import type { AnyToolConfig, RunnerHandlers, RunnerName, ShownConfig, ToolConfig } from "./tools/config.js";
+import { checkTool } from "./tools/options.js";
+import { Tool } from "./tools/tool.js";
 
 /** How the runtime works, and how MCP is served from it. */
 export interface TasksOptions extends TaskRuntimeOptions {

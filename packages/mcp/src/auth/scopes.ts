@@ -1,7 +1,7 @@
 /** Which scopes a request needs. */
 import type { JsonObject } from "@claimcheck/core";
 import { DATALAYER_EXTENSION } from "../dialects/dialect.js";
-import { asObject } from "../request.js";
+import { asObject } from "../wire/request.js";
 
 /**
  * Scopes by JSON-RPC method. `"tasks/*"` stands for every method below `tasks/`, `"*"` for every request of any kind,

@@ -4,8 +4,8 @@
  * or is told by a 401 where to get one.
  */
 import type { Clock } from "@claimcheck/core";
-import { asObject } from "../request.js";
-import { isEventStream } from "../response-stream.js";
+import { isEventStream } from "../http/response-stream.js";
+import { asObject } from "../wire/request.js";
 
 /** Whether the answer to this request stands open for news, and is not just long in coming. */
 export function isStanding(method: string, body: unknown): boolean {

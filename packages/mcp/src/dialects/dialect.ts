@@ -38,7 +38,7 @@ export type Era = "2025" | "2026";
 /** Whether a tool may, must or cannot run as a task. */
 export type TaskSupport = "optional" | "required" | "forbidden";
 
-/** What can go wrong on the wire beyond what the runtime refuses; `error-map.ts` gives each its number. */
+/** What can go wrong on the wire beyond what the runtime refuses; `wire/error-map.ts` gives each its number. */
 export type FaultCode =
   | TaskErrorCode
   | "task_required"

@@ -12,14 +12,14 @@ import {
 } from "@claimcheck/core";
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Binding, Shared } from "../binding.js";
-import type { Connection } from "../connection.js";
+import { waitAtMost } from "../calls/inline-window.js";
 import { type Answer, type Era, PARTIAL_OUTPUT_META } from "../dialects/dialect.js";
 import { inputRequests } from "../dialects/input-requests.js";
 import { outcomeAnswer, partialOutputOf, partialResult, withMeta } from "../dialects/tool-result.js";
-import { waitAtMost } from "../inline-window.js";
 import type { Identity } from "../owner.js";
 import { lackingCapability } from "../questions/client-capabilities.js";
-import { envelopeOf, type Sender, senderOf } from "../request.js";
+import type { Connection } from "../wire/connection.js";
+import { envelopeOf, type Sender, senderOf } from "../wire/request.js";
 import { handle } from "./handle.js";
 
 /** Whose request waits. */

@@ -14,8 +14,8 @@ import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { legacyTask } from "../dialects/legacy-task.js";
 import { partialOutputOf, partialResult, statusMessageOf, textsOf } from "../dialects/tool-result.js";
 import { ELICIT } from "../questions/question.js";
-import type { ShownConfig } from "../register-tool.js";
-import { asObject } from "../request.js";
+import type { ShownConfig } from "../tools/config.js";
+import { asObject } from "../wire/request.js";
 
 /** The state of the task as a tool result. */
 export function handle(task: TaskRecord): JsonObject {

@@ -12,12 +12,12 @@ import {
 } from "@claimcheck/core";
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Binding, Shared } from "../binding.js";
+import { DirectChannel } from "../calls/direct-channel.js";
 import { type Answer, noSuchTask, type TaskSupport } from "../dialects/dialect.js";
-import { DirectChannel } from "../direct-channel.js";
 import type { Answers } from "../questions/ask-first.js";
 import { giveAnswers } from "../questions/take-answer.js";
-import { inputResponsesOf } from "../request.js";
-import type { Tool } from "../tool.js";
+import type { Tool } from "../tools/tool.js";
+import { inputResponsesOf } from "../wire/request.js";
 import { type Attendant, attend, endAnswer, stateAnswer, taskOfState } from "./attend.js";
 
 /** @throws TypeError for a tool whose direct calls cannot go on as tasks */

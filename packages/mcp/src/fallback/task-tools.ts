@@ -7,12 +7,12 @@ import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext
 import type { Binding } from "../binding.js";
 import { type Answer, type Fault, identityRequired, noSuchTask } from "../dialects/dialect.js";
 import { thrownResult } from "../dialects/tool-result.js";
-import { wireError } from "../error-map.js";
 import { checkAnswer } from "../questions/answer.js";
 import { ELICIT } from "../questions/question.js";
 import { giveAnswers } from "../questions/take-answer.js";
-import { inputResponsesOf, MAX_TASK_ID_LENGTH } from "../request.js";
-import { wrap } from "../tool-outcome.js";
+import { wrap } from "../tools/outcome.js";
+import { wireError } from "../wire/error-map.js";
+import { inputResponsesOf, MAX_TASK_ID_LENGTH } from "../wire/request.js";
 import { type Attendant, attend, attendantOf } from "./attend.js";
 import { handle, shownTask } from "./handle.js";
 

@@ -5,8 +5,8 @@
 import type { Clock, JsonObject, Timer } from "@claimcheck/core";
 import type { AuthInfo, JSONRPCNotification, RequestId } from "@modelcontextprotocol/server";
 import type { Fault } from "../dialects/dialect.js";
-import { httpStatusOf, wireError } from "../error-map.js";
-import { asObject } from "../request.js";
+import { httpStatusOf, wireError } from "../wire/error-map.js";
+import { asObject } from "../wire/request.js";
 import { messagesOf } from "./events.js";
 import { ListenStream } from "./listen-stream.js";
 import type { ListenRequest } from "./request.js";

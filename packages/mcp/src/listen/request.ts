@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
 import { type Fault, TASKS_EXTENSION } from "../dialects/dialect.js";
 import { extensionRequired } from "../dialects/extension-2026-07-28.js";
-import { asObject, declarationOf2026, isOf2026, MAX_TASK_ID_LENGTH } from "../request.js";
+import { asObject, declarationOf2026, isOf2026, MAX_TASK_ID_LENGTH } from "../wire/request.js";
 
 const LISTEN = "subscriptions/listen";
 

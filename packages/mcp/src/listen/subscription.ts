@@ -14,7 +14,7 @@ import {
 import { type JSONRPCNotification, type RequestId, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import type { RaisedError } from "../dialects/dialect.js";
 import { extension20260728 } from "../dialects/extension-2026-07-28.js";
-import { wireError } from "../error-map.js";
+import { wireError } from "../wire/error-map.js";
 import { Outbox, Outgoing } from "./outbox.js";
 
 export interface Reader {

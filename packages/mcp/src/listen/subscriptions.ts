@@ -2,8 +2,8 @@
 import { describeError, isTaskError, type Logger, type TaskRuntime } from "@claimcheck/core";
 import type { AuthInfo, RequestId } from "@modelcontextprotocol/server";
 import { type Fault, identityRequired } from "../dialects/dialect.js";
-import { faultOf, INTERNAL_FAULT } from "../error-map.js";
 import { type Identity, type IdentityRules, identify } from "../owner.js";
+import { faultOf, INTERNAL_FAULT } from "../wire/error-map.js";
 import { askedTaskIds, type ListenRequest } from "./request.js";
 import { Subscription } from "./subscription.js";
 

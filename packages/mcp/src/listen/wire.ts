@@ -12,11 +12,11 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
-import { SERVER_INFO_META } from "../connection.js";
-import { wireError } from "../error-map.js";
 import type { Identity } from "../owner.js";
-import { asObject } from "../request.js";
-import { decorateOnStart } from "../transport.js";
+import { SERVER_INFO_META } from "../wire/connection.js";
+import { wireError } from "../wire/error-map.js";
+import { asObject } from "../wire/request.js";
+import { decorateOnStart } from "../wire/transport.js";
 import type { Outgoing } from "./outbox.js";
 import { type ListenRequest, listenRequestOf } from "./request.js";
 import { type Subscription, subscriptionFailed } from "./subscription.js";

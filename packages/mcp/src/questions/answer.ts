@@ -2,8 +2,8 @@
 import { type JsonObject, outstandingQuestions, type TaskRecord } from "@claimcheck/core";
 import { type StandardSchemaV1, specTypeSchemas } from "@modelcontextprotocol/server";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/server/validators/cf-worker";
-import { asObject } from "../request.js";
-import { describeIssues } from "../tool-outcome.js";
+import { describeIssues } from "../tools/outcome.js";
+import { asObject } from "../wire/request.js";
 import { ELICIT, LIST_ROOTS, SAMPLE } from "./question.js";
 
 /** The SDK's own validator compiles every schema to code and keeps it; a question's schema is used once. */

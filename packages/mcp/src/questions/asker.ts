@@ -1,6 +1,6 @@
 /** How a handler's questions reach a person: through its task, or through the call that it answers. */
 import { type JsonObject, type QuestionRequest, QuestionWithdrawnError, type ToolContext } from "@claimcheck/core";
-import { asObject } from "../request.js";
+import { asObject } from "../wire/request.js";
 import { lackingCapability } from "./client-capabilities.js";
 
 /** Asks one question. */

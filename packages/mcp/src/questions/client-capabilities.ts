@@ -1,6 +1,6 @@
 /** What a client has to declare before it may be asked (both specs: a server must not ask in a mode that was not declared). */
 import type { JsonObject } from "@claimcheck/core";
-import { asObject } from "../request.js";
+import { asObject } from "../wire/request.js";
 import { ELICIT, LIST_ROOTS, SAMPLE } from "./question.js";
 
 /**

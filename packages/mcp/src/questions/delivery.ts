@@ -14,9 +14,9 @@ import {
   type TaskRuntime,
 } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { Connection } from "../connection.js";
 import { RELATED_TASK_META } from "../dialects/dialect.js";
-import type { Sender } from "../request.js";
+import type { Connection } from "../wire/connection.js";
+import type { Sender } from "../wire/request.js";
 import { lackingCapability } from "./client-capabilities.js";
 
 /** How long a poller is not asked again what was sent to it; the stream it was sent on may have died with it. */

@@ -13,7 +13,7 @@ import {
   QuestionWithdrawnError,
   type SendProgress,
 } from "@claimcheck/core";
-import type { DirectChannel } from "../direct-channel.js";
+import type { DirectChannel } from "../calls/direct-channel.js";
 import { checkAnswer } from "./answer.js";
 import { type Asker, refuseUndeclared } from "./asker.js";
 

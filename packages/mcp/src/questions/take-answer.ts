@@ -6,7 +6,7 @@ import {
   type TaskRecord,
   type TaskRuntime,
 } from "@claimcheck/core";
-import { asObject } from "../request.js";
+import { asObject } from "../wire/request.js";
 import { checkAnswer, checkAnswers } from "./answer.js";
 import { failedAnswer } from "./asker.js";
 import { type Deliveries, questionOfId } from "./delivery.js";

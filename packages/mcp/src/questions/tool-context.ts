@@ -9,7 +9,7 @@ import type {
 } from "@claimcheck/core";
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { asLogLevel, noLogLevel } from "../logging.js";
-import { describeIssues } from "../tool-outcome.js";
+import { describeIssues } from "../tools/outcome.js";
 import { type Asker, QuestionRefusedError } from "./asker.js";
 import {
   elicitation,

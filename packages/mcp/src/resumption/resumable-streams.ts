@@ -8,8 +8,8 @@
  */
 import type { Clock, Deadline, Deadlines } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
-import { errorResponse } from "../error-response.js";
-import { isEventStream } from "../response-stream.js";
+import { errorResponse } from "../http/error-response.js";
+import { isEventStream } from "../http/response-stream.js";
 import { KeptEvents, MAX_KEPT_EVENTS } from "./kept-events.js";
 
 export interface ResumableStreamsOptions {

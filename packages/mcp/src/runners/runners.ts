@@ -1,6 +1,6 @@
 /** Where a tool's work is done: every runner makes an ordinary handler of what its tool was registered with. */
 import type { Clock, Logger } from "@claimcheck/core";
-import type { AnyToolConfig, AnyToolHandler, RunnerName } from "../register-tool.js";
+import type { AnyToolConfig, AnyToolHandler, RunnerName } from "../tools/config.js";
 import { Subprocesses } from "./subprocess.js";
 import type { WorkerThreadsOptions } from "./thread-pool.js";
 import { WorkerThreads } from "./worker.js";

@@ -6,7 +6,7 @@ import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 import { CancelledError, type Clock, type JsonObject, type Logger, type Timer } from "@claimcheck/core";
 import type { ToolContext } from "../questions/tool-context.js";
-import type { AnyToolHandler } from "../register-tool.js";
+import type { AnyToolHandler } from "../tools/config.js";
 import { type Command, type CommandEnd, checkCommand, environmentOf, startFailure } from "./command.js";
 import { HeadAndTail } from "./head-and-tail.js";
 import { Lines } from "./lines.js";

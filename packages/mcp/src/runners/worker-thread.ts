@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { parentPort, workerData } from "node:worker_threads";
 import { runInTask } from "@claimcheck/core";
 import { HandlerContext } from "../questions/tool-context.js";
-import type { AnyToolHandler } from "../register-tool.js";
-import { wrap } from "../tool-outcome.js";
+import type { AnyToolHandler } from "../tools/config.js";
+import { wrap } from "../tools/outcome.js";
 import { ThreadCall } from "./thread-call.js";
 import {
   type CallMessage,

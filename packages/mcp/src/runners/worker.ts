@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { CancelledError, type Clock, HandedOverError, type JsonValue, type Logger } from "@claimcheck/core";
 import { ELICIT, type FormQuestion, LIST_ROOTS, SAMPLE } from "../questions/question.js";
 import type { ToolContext } from "../questions/tool-context.js";
-import type { AnyToolHandler } from "../register-tool.js";
+import type { AnyToolHandler } from "../tools/config.js";
 import type { CalledThread, ThreadListener } from "./called-thread.js";
 import {
   type FromThread,

@@ -11,7 +11,7 @@ import {
 } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { refuseUndeclared } from "../questions/asker.js";
-import type { Tool } from "../tool.js";
+import type { Tool } from "../tools/tool.js";
 import { ASKABLE, type AskedQuestion } from "./task-client.js";
 import { checkedAnswer, type Handler, type RunOptions, requestOf, type ToolRun, watchedTool } from "./tool-run.js";
 

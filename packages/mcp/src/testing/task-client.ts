@@ -14,9 +14,9 @@ import {
   RELATED_TASK_META,
   TASKS_EXTENSION,
 } from "../dialects/dialect.js";
-import { asObject } from "../request.js";
-import { serveStdio } from "../serve-stdio.js";
+import { serveStdio } from "../stdio/serve.js";
 import type { Tasks } from "../tasks.js";
+import { asObject } from "../wire/request.js";
 import { envelopeOf, type Heard, RawClient, type Reply, resultOf } from "./raw-client.js";
 
 /** Every dialect, for tests that run in each. */

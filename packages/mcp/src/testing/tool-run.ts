@@ -4,8 +4,8 @@ import type { FakeClock } from "@claimcheck/core/testing";
 import { checkAnswer } from "../questions/answer.js";
 import type { Answers } from "../questions/ask-first.js";
 import type { ToolContext } from "../questions/tool-context.js";
-import type { AnyToolConfig, AnyToolHandler } from "../register-tool.js";
-import { Tool } from "../tool.js";
+import type { AnyToolConfig, AnyToolHandler } from "../tools/config.js";
+import { Tool } from "../tools/tool.js";
 import type { AskedQuestion, AskedRequest } from "./task-client.js";
 
 /** A handler, its arguments typed as its input schema puts them out. */

@@ -1,7 +1,7 @@
 import { TASK_ERRORS, TaskError } from "@claimcheck/core";
 import { expect, it } from "vitest";
-import { noSuchTask } from "../src/dialects/dialect.js";
-import { faultOf, wireError } from "../src/error-map.js";
+import { noSuchTask } from "../../src/dialects/dialect.js";
+import { faultOf, wireError } from "../../src/wire/error-map.js";
 
 // Numbers are literals here: a wrong one in the source must not be right because it is wrong twice.
 it.each([

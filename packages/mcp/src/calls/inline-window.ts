@@ -1,7 +1,7 @@
 /** Holding the answer to a call for a moment: quick work is answered with its result, as if there had been no task. */
 import { type Clock, isTerminal, type StopSignal, type TaskRecord, type TaskRuntime } from "@claimcheck/core";
-import type { Answer } from "./dialects/dialect.js";
-import { inlinedOutcome } from "./dialects/extension-2026-07-28.js";
+import type { Answer } from "../dialects/dialect.js";
+import { inlinedOutcome } from "../dialects/extension-2026-07-28.js";
 
 interface Held {
   runtime: TaskRuntime;

@@ -8,10 +8,9 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-
+import { ResumableStreams } from "../resumption/resumable-streams.js";
 import { errorResponse } from "./error-response.js";
 import { watched } from "./response-stream.js";
-import { ResumableStreams } from "./resumption/resumable-streams.js";
 
 export interface SessionsOptions {
   factory: McpServerFactory;

@@ -14,14 +14,14 @@ import {
   textOfThrown,
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
-import type { TaskSupport } from "./dialects/dialect.js";
-import { checkPromotion } from "./fallback/promoted-call.js";
-import { type Answers, type AskFirst, askAll, NO_ANSWERS } from "./questions/ask-first.js";
-import { type Asker, taskAsker } from "./questions/asker.js";
-import { HandlerContext } from "./questions/tool-context.js";
-import type { AnyToolConfig, AnyToolHandler } from "./register-tool.js";
-import { asObject } from "./request.js";
-import { describeIssues, type OutcomeRules, outcomeOf } from "./tool-outcome.js";
+import type { TaskSupport } from "../dialects/dialect.js";
+import { checkPromotion } from "../fallback/promoted-call.js";
+import { type Answers, type AskFirst, askAll, NO_ANSWERS } from "../questions/ask-first.js";
+import { type Asker, taskAsker } from "../questions/asker.js";
+import { HandlerContext } from "../questions/tool-context.js";
+import { asObject } from "../wire/request.js";
+import type { AnyToolConfig, AnyToolHandler } from "./config.js";
+import { describeIssues, type OutcomeRules, outcomeOf } from "./outcome.js";
 
 /** The caller of a direct call. */
 export interface DirectCaller {

@@ -21,18 +21,18 @@ import {
   type McpServerFactory,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import type { BearerGate } from "./auth/bearer-gate.js";
-import { isStanding, untilExpiry } from "./auth/until-expiry.js";
+import type { BearerGate } from "../auth/bearer-gate.js";
+import { isStanding, untilExpiry } from "../auth/until-expiry.js";
+import { checkFactory } from "../factory.js";
+import { HttpListening } from "../listen/http.js";
+import { listenRequestOf } from "../listen/request.js";
+import { principalKey } from "../owner.js";
+import type { Tasks } from "../tasks.js";
+import { withoutPayload } from "../without-payload.js";
+import { tooLarge } from "./body.js";
 import { errorResponse } from "./error-response.js";
-import { checkFactory } from "./factory.js";
-import { tooLarge } from "./http-body.js";
-import { HttpSessions } from "./http-sessions.js";
-import { HttpListening } from "./listen/http.js";
-import { listenRequestOf } from "./listen/request.js";
-import { principalKey } from "./owner.js";
 import { watched } from "./response-stream.js";
-import type { Tasks } from "./tasks.js";
-import { withoutPayload } from "./without-payload.js";
+import { HttpSessions } from "./sessions.js";
 
 export interface HttpHandlerOptions {
   /** Whether 2025-era clients get sessions. Default: yes; without, each of their requests stands alone. */

@@ -1,10 +1,10 @@
 /** What a caller hears of its direct call before the answer, on the request's own stream: progress and log messages. */
 import type { Log, LogLevel, SendProgress } from "@claimcheck/core";
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { Connection } from "./connection.js";
-import type { Era } from "./dialects/dialect.js";
-import { isLoud, LOG_METHOD, logParams, requestedLogLevel } from "./logging.js";
-import { envelopeOf } from "./request.js";
+import type { Era } from "../dialects/dialect.js";
+import { isLoud, LOG_METHOD, logParams, requestedLogLevel } from "../logging.js";
+import type { Connection } from "../wire/connection.js";
+import { envelopeOf } from "../wire/request.js";
 
 export class DirectChannel {
   readonly #request: ServerContext["mcpReq"];

@@ -10,7 +10,7 @@ const fixture = fileURLToPath(new URL("./fixture-server.mjs", import.meta.url));
 
 /** The server process runs what was built. */
 beforeAll(async () => {
-  const root = fileURLToPath(new URL("../../../../", import.meta.url));
+  const root = fileURLToPath(new URL("../../../..", import.meta.url));
   const build = spawn(process.execPath, ["node_modules/typescript-native/bin/tsc", "-b", "packages/mcp"], {
     cwd: root,
   });

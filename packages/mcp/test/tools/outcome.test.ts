@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { outcomeOf, wrap } from "../src/tool-outcome.js";
-import { silent } from "./wire/servers.js";
+import { outcomeOf, wrap } from "../../src/tools/outcome.js";
+import { silent } from "../wire/servers.js";
 
 const rules = { toolName: "dig", outputSchema: undefined, maskErrors: false, logger: silent };
 const text = (content: string) => ({ content: [{ type: "text", text: content }] });

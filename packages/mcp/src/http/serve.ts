@@ -10,15 +10,15 @@ import { type AddressInfo, isIPv6 } from "node:net";
 import { anything, checkOptions, listOfText, type OptionRules, someText, wholeNumberFrom } from "@claimcheck/core";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { type AuthInfo, DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from "@modelcontextprotocol/server";
-import type { BearerGate } from "./auth/bearer-gate.js";
-import { type HttpAuth, prepareAuth } from "./auth/http-auth.js";
-import type { ResourceMetadata } from "./auth/resource-server.js";
-import { checkFactory } from "./factory.js";
-import { discardRest, readBody, tooLarge } from "./http-body.js";
-import { type GuardOptions, HttpGuard } from "./http-guard.js";
-import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./http-handler.js";
-import type { Tasks } from "./tasks.js";
-import { withoutPayload } from "./without-payload.js";
+import type { BearerGate } from "../auth/bearer-gate.js";
+import { type HttpAuth, prepareAuth } from "../auth/http-auth.js";
+import type { ResourceMetadata } from "../auth/resource-server.js";
+import { checkFactory } from "../factory.js";
+import type { Tasks } from "../tasks.js";
+import { withoutPayload } from "../without-payload.js";
+import { discardRest, readBody, tooLarge } from "./body.js";
+import { type GuardOptions, HttpGuard } from "./guard.js";
+import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./handler.js";
 
 export interface ServeHttpOptions extends GuardOptions, HttpHandlerOptions {
   /** Who may come in. There is no default: serving everybody must be asked for. */

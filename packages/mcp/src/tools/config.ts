@@ -1,10 +1,10 @@
 /** How a tool is declared. */
 import type { JsonValue, ToolRecovery } from "@claimcheck/core";
 import type { CallToolResult, Icon, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { TaskSupport } from "./dialects/dialect.js";
-import type { AskFirst } from "./questions/ask-first.js";
-import type { ToolContext } from "./questions/tool-context.js";
-import type { Command, CommandEnd } from "./runners/command.js";
+import type { TaskSupport } from "../dialects/dialect.js";
+import type { AskFirst } from "../questions/ask-first.js";
+import type { ToolContext } from "../questions/tool-context.js";
+import type { Command, CommandEnd } from "../runners/command.js";
 
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = undefined,
@@ -110,7 +110,7 @@ export type ResumeHandler<
  * arguments must be what a structured clone can carry; what the handler returns becomes JSON in the thread.
  */
 export interface WorkerModule {
-  /** A `file:` URL, such as `new URL("./work.js", import.meta.url)`. */
+  /** A `file:` URL, such as `new URL("../work.js", import.meta.url)`. */
   module: URL | string;
   /** The export that is called. Default: `"default"`. */
   export?: string;

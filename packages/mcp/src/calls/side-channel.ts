@@ -10,9 +10,9 @@ import {
   type TaskRuntime,
 } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { Connection, TaskIntent } from "./connection.js";
-import { type Dialect, type Era, RELATED_TASK_META, TASKS_EXTENSION } from "./dialects/dialect.js";
-import { isLoud, LOG_METHOD, logParams } from "./logging.js";
+import { type Dialect, type Era, RELATED_TASK_META, TASKS_EXTENSION } from "../dialects/dialect.js";
+import { isLoud, LOG_METHOD, logParams } from "../logging.js";
+import type { Connection, TaskIntent } from "../wire/connection.js";
 
 /** How much progress and how many log messages wait for the claim check; what comes beyond is not told. */
 const MAX_HELD = 1000;

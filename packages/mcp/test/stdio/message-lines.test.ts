@@ -2,9 +2,9 @@
 import { PassThrough } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
-import { createTasks, serveStdio } from "../src/index.js";
-import { MessageLines, type Rejection } from "../src/stdio-lines.js";
-import { OPTIONAL, silent } from "./wire/servers.js";
+import { createTasks, serveStdio } from "../../src/index.js";
+import { MessageLines, type Rejection } from "../../src/stdio/message-lines.js";
+import { OPTIONAL, silent } from "../wire/servers.js";
 
 const PING = '{"jsonrpc":"2.0","id":"after","method":"ping"}\n';
 

@@ -10,7 +10,7 @@ import {
   textOfThrown,
 } from "@claimcheck/core";
 import { isCallToolResult, ProtocolError, type StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { isContentBlock } from "./dialects/tool-result.js";
+import { isContentBlock } from "../dialects/tool-result.js";
 
 export interface OutcomeRules {
   toolName: string;
@@ -65,7 +65,7 @@ function protocolErrorOf(error: unknown): { code: number; message: string; data?
   return data === undefined ? { code, message } : { code, message, data: data as JsonValue };
 }
 
-/** A tool result of whatever a handler returned; see {@link import("./register-tool.js").ToolHandler}. */
+/** A tool result of whatever a handler returned; see {@link import("./config.js").ToolHandler}. */
 export function wrap(value: unknown): JsonObject {
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return text(value);

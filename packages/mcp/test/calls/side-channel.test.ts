@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Connection } from "../src/connection.js";
-import { core20251125 } from "../src/dialects/core-2025-11-25.js";
-import { SideChannel } from "../src/side-channel.js";
-import { completed, RESULT, working } from "./dialects/records.js";
+import { SideChannel } from "../../src/calls/side-channel.js";
+import { core20251125 } from "../../src/dialects/core-2025-11-25.js";
+import type { Connection } from "../../src/wire/connection.js";
+import { completed, RESULT, working } from "../dialects/records.js";
 
 function channel() {
   const sent: unknown[][] = [];

@@ -8,7 +8,7 @@ import {
   type OptionRules,
   oneOf,
 } from "@claimcheck/core";
-import type { AnyToolConfig } from "./register-tool.js";
+import type { AnyToolConfig } from "./config.js";
 
 const text: OptionRule = { what: "a string", takes: (value) => typeof value === "string" };
 const schema: OptionRule = {

@@ -1,6 +1,6 @@
 /** The only place that knows JSON-RPC numbers. */
 import type { TaskError } from "@claimcheck/core";
-import type { Fault, FaultCode, RaisedError } from "./dialects/dialect.js";
+import type { Fault, FaultCode, RaisedError } from "../dialects/dialect.js";
 
 const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;

@@ -3,11 +3,11 @@ import { type Readable, Writable } from "node:stream";
 import { aFunction, checkOptions, having, type OptionRules } from "@claimcheck/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
-import { checkFactory } from "./factory.js";
-import { listenOnWire } from "./listen/wire.js";
-import { MessageLines, type Rejection } from "./stdio-lines.js";
-import type { Tasks } from "./tasks.js";
-import { withoutPayload } from "./without-payload.js";
+import { checkFactory } from "../factory.js";
+import { listenOnWire } from "../listen/wire.js";
+import type { Tasks } from "../tasks.js";
+import { withoutPayload } from "../without-payload.js";
+import { MessageLines, type Rejection } from "./message-lines.js";
 
 export interface ServeStdioOptions {
   /** Default: the process's own. */

@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject, JsonValue, LogLevel, StopSignal } from "@claimcheck/core";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
-import type { Answer, Dialect, Era } from "./dialects/dialect.js";
+import type { Answer, Dialect, Era } from "../dialects/dialect.js";
+import type { Identity } from "../owner.js";
 import { wireError } from "./error-map.js";
-import type { Identity } from "./owner.js";
 import { envelopeText } from "./request.js";
 
 /** A `tools/call` that becomes a task, from when it came in until it is answered. */

@@ -1,13 +1,13 @@
 /** Calls that run to their end while the caller waits. */
 import type { JsonObject } from "@claimcheck/core";
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
-import type { Connection } from "./connection.js";
-import type { Era } from "./dialects/dialect.js";
+import type { Era } from "../dialects/dialect.js";
+import type { Answers } from "../questions/ask-first.js";
+import { ParkedCall, type ParkedCalls, type Turn } from "../questions/parked-calls.js";
+import { sdkAsker } from "../questions/sdk-asker.js";
+import type { Tool } from "../tools/tool.js";
+import type { Connection } from "../wire/connection.js";
 import { DirectChannel } from "./direct-channel.js";
-import type { Answers } from "./questions/ask-first.js";
-import { ParkedCall, type ParkedCalls, type Turn } from "./questions/parked-calls.js";
-import { sdkAsker } from "./questions/sdk-asker.js";
-import type { Tool } from "./tool.js";
 
 export interface DirectCall {
   tool: Tool;

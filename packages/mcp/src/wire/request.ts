@@ -1,8 +1,8 @@
 /** What a request shows of its sender, its generation of the protocol, and what it declared. */
 import type { JsonObject, JsonValue } from "@claimcheck/core";
 import type { AuthInfo, McpServer, MessageExtraInfo, RequestId, ServerContext } from "@modelcontextprotocol/server";
-import type { Era } from "./dialects/dialect.js";
-import type { Identity } from "./owner.js";
+import type { Era } from "../dialects/dialect.js";
+import type { Identity } from "../owner.js";
 
 /** Longest id that is looked up; ours have 26 characters. */
 export const MAX_TASK_ID_LENGTH = 200;

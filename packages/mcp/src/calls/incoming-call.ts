@@ -1,6 +1,5 @@
 /** What becomes of one `tools/call`, decided from its params as they came in: it runs, it becomes a task, or it is refused. */
 import type { JsonObject } from "@claimcheck/core";
-import type { TaskIntent } from "./connection.js";
 import {
   type Call,
   DATALAYER_EXTENSION,
@@ -10,10 +9,11 @@ import {
   IDEMPOTENCY_META,
   readTaskRequest,
   type TaskSupport,
-} from "./dialects/dialect.js";
-import { decideUndeclared } from "./dialects/extension-2026-07-28.js";
-import { requestedLogLevel } from "./logging.js";
-import { asObject, type Declaration } from "./request.js";
+} from "../dialects/dialect.js";
+import { decideUndeclared } from "../dialects/extension-2026-07-28.js";
+import { requestedLogLevel } from "../logging.js";
+import type { TaskIntent } from "../wire/connection.js";
+import { asObject, type Declaration } from "../wire/request.js";
 
 /** What a request declared, and the dialect that it is served in; `null` when tasks were not negotiated. */
 export interface Spoken {

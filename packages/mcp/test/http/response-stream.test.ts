@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MAX_UNREAD_BYTES, watched } from "../src/response-stream.js";
+import { MAX_UNREAD_BYTES, watched } from "../../src/http/response-stream.js";
 
 const KIB = "x".repeat(1024);
 

@@ -4,7 +4,7 @@
  */
 import { Transform, type TransformCallback } from "node:stream";
 import { parseJSONRPCMessage, STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
-import { asObject } from "./request.js";
+import { asObject } from "../wire/request.js";
 
 /** The answer to a line that is no message. The id is left out where it cannot be told, as MCP's schema has it. */
 export interface Rejection {
