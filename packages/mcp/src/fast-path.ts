@@ -4,23 +4,15 @@
  * the same. Nothing depends on this file: `fastPath: false` leaves it out.
  */
 import type { JsonObject } from "@claimcheck/core";
-import type { JSONRPCRequest, McpServer, MessageExtraInfo, RegisteredTool } from "@modelcontextprotocol/server";
-import type { Binding } from "./binding.js";
+import type { JSONRPCRequest, McpServer, MessageExtraInfo } from "@modelcontextprotocol/server";
+import type { Binding, ToolEntry } from "./binding.js";
+import { createTask } from "./calls/create-task.js";
 import { type Answer, type Dialect, type Era, TASKS_EXTENSION } from "./dialects/dialect.js";
 import { thrownResult } from "./dialects/tool-result.js";
 import { answerMethod, type TaskRequest } from "./methods.js";
 import type { Tool } from "./tools/tool.js";
 import type { Connection, TaskIntent } from "./wire/connection.js";
-import { asObject, isOf2026, isOfEnvelope, type Sender } from "./wire/request.js";
-
-/** A tool, and what was registered for it: an author may change that at any time. */
-export interface ToolEntry {
-  tool: Tool;
-  registered: RegisteredTool;
-  /** As it was when it was registered. */
-  inputSchema: RegisteredTool["inputSchema"];
-  handler: RegisteredTool["handler"];
-}
+import { asObject, isOf2026, isOfEnvelope, messageSender, type Sender } from "./wire/request.js";
 
 /** By the era of the request; the SDK keeps `tasks/result` from those of 2026. */
 const METHODS: Readonly<Record<Era, ReadonlySet<string>>> = {
@@ -47,7 +39,7 @@ export function answersMethod(
     connection,
     dialect,
     declaration,
-    sender: senderOf(request, extra, connection),
+    sender: messageSender(id, extra, connection.sessionId),
     params,
     signal,
   };
@@ -57,38 +49,41 @@ export function answersMethod(
   return true;
 }
 
-/** Creates the task that `request` asks for if it is one for the fast path; `false` when it is the SDK's. */
-export function createsTask(
-  binding: Binding,
-  mcp: McpServer,
-  entry: ToolEntry,
-  intent: TaskIntent,
-  request: JSONRPCRequest,
-  extra: MessageExtraInfo | undefined,
-  connection: Connection,
-): boolean {
+/** A call that asks for a task. */
+interface AskedTask {
+  request: JSONRPCRequest;
+  toolName: string;
+  sender: Sender;
+  intent: TaskIntent;
+  connection: Connection;
+}
+
+/** Creates the task that a call asks for if the call is one for the fast path; `false` when it is the SDK's. */
+export function createsTask(binding: Binding, asked: AskedTask): boolean {
+  const entry = binding.toolEntry(asked.toolName);
+  if (!binding.shared.fastPath || entry === undefined || !isOneExchange(entry.tool, asked.intent)) return false;
+  const { request, intent, connection } = asked;
   const params = asObject(request.params);
   if (params === undefined || !isPlain(request, params, connection) || !isFlat(params.arguments)) return false;
-  if (!isWhole(intent.dialect, intent.era) || !isAsRegistered(mcp, entry)) return false;
+  if (!isWhole(intent.dialect, intent.era) || !isAsRegistered(binding.mcp, entry)) return false;
   connection.expect(request.id, intent);
-  void create(binding, entry.tool, intent, senderOf(request, extra, connection), connection);
+  void create(binding, entry.tool, asked);
   return true;
 }
 
-async function create(
-  binding: Binding,
-  tool: Tool,
-  intent: TaskIntent,
-  sender: Sender,
-  connection: Connection,
-): Promise<void> {
+/** Whether the call cannot take more than one exchange, which this path does not know. */
+function isOneExchange({ askFirst, inlineMs }: Tool, { era }: TaskIntent): boolean {
+  return era === "2025" || (askFirst === undefined && inlineMs === 0);
+}
+
+async function create(binding: Binding, tool: Tool, { sender, intent, connection }: AskedTask): Promise<void> {
   const checking = tool.check(intent.arguments);
   const checked = checking instanceof Promise ? await checking : checking;
   if ("refused" in checked) {
     connection.reply(sender.id, refusal(intent.dialect, checked.refused));
     return;
   }
-  const { answer, release } = await binding.createTask(tool, checked.input, sender, intent, connection);
+  const { answer, release } = await createTask(binding, { tool, input: checked.input, sender, intent, connection });
   connection.reply(sender.id, answer);
   release();
 }
@@ -102,10 +97,6 @@ function refusal({ asksByRequest }: Dialect, message: string): Answer {
 /** Whether what the dialect answers needs nothing more: the SDK adds to what our own dialect says on 2026-07-28. */
 function isWhole(dialect: Dialect | null, era: Era): boolean {
   return era === "2025" || dialect?.name === TASKS_EXTENSION;
-}
-
-function senderOf({ id }: JSONRPCRequest, extra: MessageExtraInfo | undefined, { sessionId }: Connection): Sender {
-  return { id, authInfo: extra?.authInfo, sessionId, httpRequest: extra?.request };
 }
 
 /** Whether the SDK's schemas would have nothing to say about the request's frame and metadata. */

@@ -25,8 +25,10 @@ import {
   type ToolCallback,
 } from "@modelcontextprotocol/server";
 import { Binding, type Shared } from "./binding.js";
+import { runCall } from "./calls/run-call.js";
 import type { Contract, IsErrorAs } from "./dialects/choose.js";
 import { promotable } from "./fallback/handle.js";
+import { promotes } from "./fallback/promoted-call.js";
 import { Subscriptions } from "./listen/subscriptions.js";
 import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
 import { FirstRounds } from "./questions/ask-first.js";
@@ -244,8 +246,7 @@ class BoundTasks implements Tasks {
       logger: this.#shared.logger,
     });
     const shown = shownConfig(config as AnyToolConfig);
-    const promotes = this.#shared.fallbackTools && tool.promoteAfterMs !== undefined;
-    const registered = registerOnSdk(server, binding, tool, promotes ? promotable(shown) : shown);
+    const registered = registerOnSdk(binding, tool, promotes(this.#shared, tool) ? promotable(shown) : shown);
     binding.add(tool, registered);
     if (tool.taskSupport !== "forbidden") {
       // registerTool drops the member, but lists what is set here.
@@ -298,8 +299,8 @@ function shownConfig(config: AnyToolConfig): ShownConfig {
   return shown;
 }
 
-function registerOnSdk(server: McpServer, binding: Binding, tool: Tool, shown: ShownConfig): RegisteredTool {
+function registerOnSdk(binding: Binding, tool: Tool, shown: ShownConfig): RegisteredTool {
   // The SDK calls back with (args, context), or with (context) alone where there is no schema.
-  const callback = (...args: unknown[]) => binding.call(tool, args.length > 1 ? args[0] : {}, args.at(-1) as never);
-  return server.registerTool(tool.name, shown as object, callback as ToolCallback<undefined>);
+  const callback = (...args: unknown[]) => runCall(binding, tool, args.length > 1 ? args[0] : {}, args.at(-1) as never);
+  return binding.mcp.registerTool(tool.name, shown as object, callback as ToolCallback<undefined>);
 }

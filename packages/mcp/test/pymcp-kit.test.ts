@@ -32,7 +32,7 @@ const ITS_TESTS: readonly Held[] = [
   ["expiry", "wire/retention", "a finished task is kept for its ttl after it finished, and is then gone"],
   [
     "side messages on stdio",
-    "stdio/serve-stdio.live",
+    "stdio/serve.live",
     "progress and status lines arrive while tasks/result is pending, then the result",
   ],
   ["progress and its token", "wire/side-channel", "carries the caller's token %j, its type kept"],

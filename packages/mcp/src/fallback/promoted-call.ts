@@ -28,6 +28,11 @@ export function checkPromotion(toolName: string, taskSupport: TaskSupport, promo
   );
 }
 
+/** Whether direct calls of the tool may go on as tasks: without the tools that collect them nobody could. */
+export function promotes({ fallbackTools }: Shared, tool: { promoteAfterMs?: number | undefined }): boolean {
+  return fallbackTools && tool.promoteAfterMs !== undefined;
+}
+
 /** Runs a call as a task, or goes on with one that was asked in a round before; `null` when that one is over. */
 export async function callPromotable(
   binding: Binding,

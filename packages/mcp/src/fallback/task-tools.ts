@@ -3,7 +3,7 @@
  * tool result, refusals included: a model reads results, and seldom errors of the protocol.
  */
 import { isTerminal, type JsonObject, outstandingQuestions, type TaskRecord } from "@claimcheck/core";
-import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext } from "@modelcontextprotocol/server";
+import { type CallToolResult, fromJsonSchema, type ServerContext } from "@modelcontextprotocol/server";
 import type { Binding } from "../binding.js";
 import { type Answer, type Fault, identityRequired, noSuchTask } from "../dialects/dialect.js";
 import { thrownResult } from "../dialects/tool-result.js";
@@ -109,11 +109,11 @@ export const TASK_TOOLS: Readonly<Record<string, TaskTool>> = {
 };
 
 /** Registers the tools on a server; they are the binding's for as long as the server lives. */
-export function registerTaskTools(binding: Binding, mcp: McpServer): void {
+export function registerTaskTools(binding: Binding): void {
   for (const [name, { title, description, properties, required, readOnly, run }] of Object.entries(TASK_TOOLS)) {
     const inputSchema = fromJsonSchema<JsonObject>({ type: "object", properties, required } as never);
     const annotations = { readOnlyHint: readOnly, openWorldHint: false };
-    mcp.registerTool(name, { title, description, inputSchema, annotations }, (args, context) =>
+    binding.mcp.registerTool(name, { title, description, inputSchema, annotations }, (args, context) =>
       toolResult(binding, args, context, run),
     );
   }

@@ -54,6 +54,15 @@ export function senderOf({ http, sessionId, mcpReq }: ServerContext): Sender {
   return { id: mcpReq.id, authInfo: http?.authInfo, sessionId, httpRequest: http?.req };
 }
 
+/** The sender as a transport tells of it. */
+export function messageSender(
+  id: RequestId,
+  extra: MessageExtraInfo | undefined,
+  sessionId: string | undefined,
+): Sender {
+  return { id, authInfo: extra?.authInfo, sessionId, httpRequest: extra?.request };
+}
+
 /** What a request of the 2026 era says of itself, which the SDK takes out of its params. */
 export function envelopeOf(mcpReq: ServerContext["mcpReq"]): JsonObject | undefined {
   return asObject((mcpReq as { envelope?: unknown }).envelope);
