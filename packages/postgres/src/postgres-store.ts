@@ -35,7 +35,7 @@ import { migrate } from "./migrate.js";
 import { changingValues, creationValues, type Parameter, payloadsAmong, textsOfRow } from "./rows.js";
 import { Schema } from "./schema.js";
 import { checkServer } from "./start-checks.js";
-import * as statements from "./statements.js";
+import * as statements from "./statements/index.js";
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:5432/database`. Give either this or `pool`. */
