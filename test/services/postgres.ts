@@ -3,7 +3,7 @@
  * loopback interface. What the machine already runs is not touched.
  */
 import { execFile, spawn } from "node:child_process";
-import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -51,8 +51,16 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
+/** What a server that takes TLS, and nothing else over TCP, proves itself with. */
+export interface PostgresTls {
+  cert: string;
+  key: string;
+  /** Whoever connects has to show a certificate of this authority. */
+  clientCa?: string;
+}
+
 /** @param settings lines of `postgresql.conf` */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+export async function startPostgres(settings: readonly string[] = [], tls?: PostgresTls): Promise<PostgresServer> {
   const bin = await ensureDebianPackage("postgresql", findBinaries);
   const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-postgres-"));
   const data = join(dir, "data");
@@ -62,6 +70,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const server = serverOf({ bin, dir, data, port, account });
   try {
     await initialize({ bin, dir, data, port, account }, settings);
+    if (tls !== undefined) await takeTlsOnly({ bin, dir, data, port, account }, tls);
     await server.start();
   } catch (error) {
     await server.remove();
@@ -118,6 +127,23 @@ async function initialize(installation: Installation, settings: readonly string[
     "logging_collector = off",
   ];
   await writeFile(join(data, "postgresql.conf"), `${[...own, ...settings].join("\n")}\n`);
+}
+
+async function takeTlsOnly({ data, account }: Installation, { cert, key, clientCa }: PostgresTls): Promise<void> {
+  const line = `hostssl all all 127.0.0.1/32 scram-sha-256${clientCa === undefined ? "" : " clientcert=verify-ca"}`;
+  const files = {
+    "server.crt": cert,
+    "server.key": key,
+    "pg_hba.conf": line,
+    ...(clientCa && { "root.crt": clientCa }),
+  };
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(data, name);
+    await writeFile(file, `${content}\n`, { mode: 0o600 });
+    if (account !== undefined) await chown(file, account.uid, account.gid);
+  }
+  const settings = ["ssl = on", ...(clientCa === undefined ? [] : ["ssl_ca_file = 'root.crt'"])];
+  await appendFile(join(data, "postgresql.conf"), `${settings.join("\n")}\n`);
 }
 
 async function control({ bin, data, dir, account }: Installation, ...args: string[]): Promise<void> {

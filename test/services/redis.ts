@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -65,7 +65,35 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   return server;
 }
 
-function serverOf(program: string, args: string[], dir: string, port: number): RedisServer {
+/** A sentinel that watches the server on `port` under `name`, and puts a replica in its place once it has been gone for a second. */
+export async function startSentinel(name: string, port: number): Promise<Pick<RedisServer, "port" | "remove">> {
+  const program = await ensureDebianPackage("redis-server", findProgram);
+  const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-sentinel-"));
+  const own = await freePort();
+  const file = join(dir, "sentinel.conf");
+  const watched = [
+    `monitor ${name} 127.0.0.1 ${port} 1`,
+    `down-after-milliseconds ${name} 1000`,
+    `failover-timeout ${name} 5000`,
+  ];
+  await writeFile(file, [`port ${own}`, `dir ${dir}`, ...watched.map((line) => `sentinel ${line}`), ""].join("\n"));
+  const sentinel = serverOf(program, [file, "--sentinel"], dir, own, "+monitor");
+  try {
+    await sentinel.start();
+  } catch (error) {
+    await sentinel.remove();
+    throw error;
+  }
+  return { port: own, remove: () => sentinel.remove() };
+}
+
+function serverOf(
+  program: string,
+  args: string[],
+  dir: string,
+  port: number,
+  whenReady = "eady to accept connections",
+): RedisServer {
   let child: ChildProcess | undefined;
   const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> => {
     const running = child;
@@ -84,7 +112,7 @@ function serverOf(program: string, args: string[], dir: string, port: number): R
     },
     start: async () => {
       child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
-      await untilReady(child);
+      await untilSaid(child, whenReady);
     },
     stop,
     remove: async () => {
@@ -94,13 +122,13 @@ function serverOf(program: string, args: string[], dir: string, port: number): R
   };
 }
 
-/** Resolves when the server says that it takes connections, its data loaded. */
-function untilReady(child: ChildProcess): Promise<void> {
+/** Resolves when the server says what it says once it takes connections, its data loaded. */
+function untilSaid(child: ChildProcess, whenReady: string): Promise<void> {
   let said = "";
   return new Promise((resolve, reject) => {
     child.stdout?.on("data", (chunk: Buffer) => {
       said = `${said}${chunk}`.slice(-4000);
-      if (said.includes("eady to accept connections")) resolve();
+      if (said.includes(whenReady)) resolve();
     });
     child.on("error", reject);
     child.on("exit", (code) => reject(new Error(`redis-server ended with ${code} before it was ready:\n${said}`)));

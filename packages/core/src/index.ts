@@ -53,6 +53,7 @@ export {
   aClock,
   aFunction,
   aLogger,
+  anObject,
   anything,
   checkOptions,
   durationFrom,

@@ -21,6 +21,10 @@ export const someText: OptionRule = {
   what: "a string that is not empty",
   takes: (value) => typeof value === "string" && value !== "",
 };
+export const anObject: OptionRule = {
+  what: "an object",
+  takes: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
 export const listOfText: OptionRule = {
   what: "a list of strings",
   takes: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),

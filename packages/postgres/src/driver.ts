@@ -1,5 +1,5 @@
 /** The little of `pg` that the store uses, so that any pool of that shape can be handed in. */
-
+import type { ConnectionOptions } from "node:tls";
 import { TaskError } from "@claimcheck/core";
 import { Client, Pool, type PoolConfig } from "pg";
 import type { Parameter, Row } from "./rows.js";
@@ -35,6 +35,7 @@ export interface PostgresPool extends Queryable {
 
 export interface ConnectionSettings {
   url: string;
+  tls: ConnectionOptions | undefined;
   poolSize: number;
   connectTimeoutMs: number;
   queryTimeoutMs: number;
@@ -44,8 +45,11 @@ export interface ConnectionSettings {
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 export function createPool(settings: ConnectionSettings): PostgresPool {
+  const { tls } = settings;
   const config: PoolConfig = {
-    connectionString: checkedUrl(settings.url),
+    connectionString: connectionString(settings.url, tls !== undefined),
+    // A copy: pg hides the key in what it is given.
+    ...(tls !== undefined && { ssl: { ...tls } }),
     max: settings.poolSize,
     connectionTimeoutMillis: settings.connectTimeoutMs,
     query_timeout: settings.queryTimeoutMs,
@@ -78,14 +82,40 @@ export function describeUrl(url: string): string {
   return `PostgreSQL at ${host || "its socket"}${pathname}`;
 }
 
+/** What a URL may say of TLS, as `pg` reads it. */
+const TLS_PARAMETERS = ["ssl", "sslmode", "sslrootcert", "sslcert", "sslkey"];
+
+/** Weaker in libpq, and in `pg` some day; whoever asks for TLS gets a server that has proved who it is. */
+const CHECKED_MODES = ["prefer", "require", "verify-ca", "verify-full"];
+const UNCHECKED_MODES = ["disable", "no-verify"];
+
+/** What `pg` is to read of the URL. What it says there goes before options of the same meaning. */
+function connectionString(text: string, tlsIsGiven: boolean): string {
+  const url = new URL(checkedUrl(text));
+  const mode = url.searchParams.get("sslmode");
+  if (tlsIsGiven) for (const name of TLS_PARAMETERS) url.searchParams.delete(name);
+  else if (mode === null || url.searchParams.has("uselibpqcompat")) return text;
+  else if (CHECKED_MODES.includes(mode)) url.searchParams.set("sslmode", "verify-full");
+  return url.href;
+}
+
 function checkedUrl(url: string): string {
   // What the parser says would quote the URL, password included.
   const readable = /^postgres(ql)?:\/\//i.test(url) && URL.canParse(url) && isDecodable(url);
-  if (readable) return url;
+  if (readable) {
+    checkMode(new URL(url).searchParams.get("sslmode"));
+    return url;
+  }
   throw new TaskError(
     "store_unusable",
     "The PostgreSQL URL cannot be read; it looks like postgres://user:password@host:5432/database, with special characters of the password percent-encoded.",
   );
+}
+
+function checkMode(mode: string | null): void {
+  const modes = [...CHECKED_MODES, ...UNCHECKED_MODES];
+  if (mode === null || modes.includes(mode)) return;
+  throw new TaskError("store_unusable", `The PostgreSQL URL has an unknown sslmode; it is one of ${modes.join(", ")}.`);
 }
 
 function isDecodable(url: string): boolean {

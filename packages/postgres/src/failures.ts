@@ -28,13 +28,21 @@ export function withoutData(error: unknown, where: string): Error {
   return Object.assign(new Error(`${where}: ${message}`), details);
 }
 
-/** What would put the fault right, where that can be said. */
+/** What would put the fault right, where that can be said: by the error's code, or what it says. */
 export function adviceFor(error: unknown): string {
-  const { code } = detailsOf(error);
-  return ADVICE.find(([codes]) => codes.test(code))?.[1] ?? "";
+  const { code, message } = detailsOf(error);
+  return ADVICE.find(([fault]) => fault.test(code) || fault.test(message))?.[1] ?? "";
 }
 
-const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
+/** The certificate is by nobody that this process trusts. */
+const CERTIFICATE_UNKNOWN =
+  /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT\w*)$/;
+
+const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
+  [/^no pg_hba\.conf entry .* no encryption$/, " The server takes TLS only; add sslmode=verify-full to the URL."],
+  [/^The server does not support SSL connections$/, " Turn ssl on there, or add sslmode=disable to the URL."],
+  [CERTIFICATE_UNKNOWN, " Name its CA by sslrootcert=FILE in the URL, by tls: { ca }, or by NODE_EXTRA_CA_CERTS."],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, " Name the host in the URL as its certificate does."],
   [/^28/, " Check user and password in the URL, and pg_hba.conf on the server."],
   [/^3D000$/, " Create the database, or name another one in the URL."],
   [

@@ -69,18 +69,25 @@ export class Listener {
   }
 
   async #connect(): Promise<void> {
-    const client = this.#options.createClient();
-    client.on("error", (error) => this.#lost(client, error));
-    client.on("end", () => this.#lost(client, new Error("The connection was closed.")));
-    client.on("notification", (message) => this.#options.onTasks(taskIdsOf(message.payload ?? "null")));
+    let client: PostgresClient | undefined;
     try {
+      // Throws when a certificate that the URL names cannot be read.
+      client = this.#newClient();
       await client.connect();
       await client.query({ text: `LISTEN ${this.#options.channel}` });
       this.#found(client);
     } catch (error) {
-      abandon(client);
+      if (client !== undefined) abandon(client);
       this.#retryLater(error);
     }
+  }
+
+  #newClient(): PostgresClient {
+    const client = this.#options.createClient();
+    client.on("error", (error) => this.#lost(client, error));
+    client.on("end", () => this.#lost(client, new Error("The connection was closed.")));
+    client.on("notification", (message) => this.#options.onTasks(taskIdsOf(message.payload ?? "null")));
+    return client;
   }
 
   #found(client: PostgresClient): void {

@@ -1,6 +1,8 @@
 /** Tasks in PostgreSQL: shared by any number of processes, durable as soon as a promise resolves. */
+import type { ConnectionOptions } from "node:tls";
 import {
   aLogger,
+  anObject,
   anything,
   checkOptions,
   decodeCursor,
@@ -42,6 +44,11 @@ export interface PostgresStoreOptions {
   url?: string;
   /** A pool of `pg`, shared with whatever else uses it; it is left open by `close()`. */
   pool?: PostgresPool;
+  /**
+   * What connections made from `url` need for TLS, as `tls.connect` of Node takes it: `ca`, `cert`, `key`, `servername`,
+   * `rejectUnauthorized`. Where it is given, TLS is used, and what the URL says of it (`sslmode`, …) does not count.
+   */
+  tls?: ConnectionOptions;
   /** Where the tables live; created when it is missing. Any name. Default: `claimcheck`. */
   schema?: string;
   /** How many connections a pool made from `url` opens at the most, the one that listens not counted. Default: 10. */
@@ -65,6 +72,7 @@ export interface PostgresStoreOptions {
 const OPTIONS: OptionRules<PostgresStoreOptions> = {
   url: someText,
   pool: having("a pool of pg", "connect", "query"),
+  tls: anObject,
   // By Schema.
   schema: anything,
   poolSize: wholeNumberFrom(1),
@@ -151,8 +159,8 @@ export class PostgresStore extends ServerStore<Session> {
   }
 
   #ownPool(): PostgresPool {
-    const { url = "", poolSize = 10, connectTimeoutMs = 5000, queryTimeoutMs = 30_000 } = this.#options;
-    return createPool({ url, poolSize, connectTimeoutMs, queryTimeoutMs });
+    const { url = "", tls, poolSize = 10, connectTimeoutMs = 5000, queryTimeoutMs = 30_000 } = this.#options;
+    return createPool({ url, tls, poolSize, connectTimeoutMs, queryTimeoutMs });
   }
 
   async #prepareServer(pool: PostgresPool): Promise<void> {

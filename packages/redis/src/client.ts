@@ -1,4 +1,5 @@
 /** The little of a Redis client that the store uses, so that a client of ioredis, or a cluster of one, can be handed in. */
+import type { ConnectionOptions } from "node:tls";
 import { TaskError } from "@claimcheck/core";
 import { Redis } from "ioredis";
 
@@ -24,6 +25,7 @@ export interface RedisClient {
 
 export interface ConnectionSettings {
   url: string;
+  tls: ConnectionOptions | undefined;
   connectTimeoutMs: number;
   commandTimeoutMs: number;
 }
@@ -44,6 +46,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
  */
 export function createClient(settings: ConnectionSettings): RedisClient {
   const client = new Redis(checkedUrl(settings.url), {
+    ...(settings.tls !== undefined && { tls: settings.tls }),
     lazyConnect: true,
     connectionName: "claimcheck",
     connectTimeout: settings.connectTimeoutMs,
@@ -70,15 +73,18 @@ export function listeningClient(client: RedisClient): RedisClient {
   return client.nodes === undefined ? client.duplicate({ autoResubscribe: false }) : client.duplicate();
 }
 
-/** Where a URL leads, without who goes there and how: fit for messages. */
-export function describeUrl(url: string): string {
-  return `Redis at ${new URL(checkedUrl(url)).host || "127.0.0.1:6379"}`;
+/** Where a URL leads, without who goes there: fit for messages. */
+export function describeUrl(url: string, tlsIsGiven: boolean): string {
+  const { host, protocol } = new URL(checkedUrl(url));
+  const how = tlsIsGiven || protocol === "rediss:" ? " over TLS" : "";
+  return `Redis at ${host || "127.0.0.1:6379"}${how}`;
 }
 
 function checkedUrl(url: string): string {
   // What the parser says would quote the URL, password included.
   if (/^(rediss?|valkeys?):\/\//i.test(url) && URL.canParse(url) && isDecodable(url)) {
-    return url.replace(/^valkey/i, "redis");
+    // In small letters: any other `rediss` is `redis` to ioredis, which would send everything in the clear.
+    return url.replace(/^\w+/, (scheme) => scheme.toLowerCase().replace("valkey", "redis"));
   }
   throw new TaskError(
     "store_unusable",

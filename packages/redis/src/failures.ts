@@ -44,6 +44,15 @@ export function failureOf(error: unknown, where: string, lastError?: Error): Red
 const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
   [/^(WRONGPASS|NOAUTH|ERR AUTH)/, "Check user and password in the URL."],
   [/^(connect |getaddrinfo )/, "Check host and port in the URL, and that the server runs."],
+  [
+    /self-signed certificate|unable to (verify the first|get (local )?issuer) certificate/,
+    "Name its CA by tls: { ca }, or by NODE_EXTRA_CA_CERTS.",
+  ],
+  [/does not match certificate's altnames/, "Name the host in the URL as its certificate does."],
+  [
+    /wrong version number|packet length too long/,
+    "The server does not speak TLS there; use its TLS port, or redis://.",
+  ],
   [/^READONLY/, "The server is a read-only replica; connect to its primary."],
   [/^OOM/, "Raise maxmemory on the server; tasks are never evicted to make room."],
   [/^NOPERM/, "Grant the user the store's keys and channels (~{prefix}:* &{prefix}:*) and the commands it uses."],

@@ -1,6 +1,8 @@
 /** Tasks in Redis or Valkey: shared by any number of processes, durable as far as the server keeps what it acknowledges. */
+import type { ConnectionOptions } from "node:tls";
 import {
   aLogger,
+  anObject,
   anything,
   checkOptions,
   decodeCursor,
@@ -44,6 +46,11 @@ export interface RedisStoreOptions {
   url?: string;
   /** A `Redis` or `Cluster` of ioredis, shared with whatever else uses it; it is left open by `close()`. */
   client?: RedisClient;
+  /**
+   * What a client made from `url` needs for TLS beyond `rediss://`, as `tls.connect` of Node takes it: `ca`, `cert`, `key`,
+   * `servername`, `rejectUnauthorized`. Where it is given, TLS is used whatever the scheme of the URL.
+   */
+  tls?: ConnectionOptions;
   /** What all keys begin with, in braces; deployments with different prefixes don't see each other. Default: `claimcheck`. */
   prefix?: string;
   /** How long a client made from `url` waits for a connection. Default: 3 seconds. */
@@ -64,6 +71,7 @@ const OPTIONS: OptionRules<RedisStoreOptions> = {
   url: someText,
   // By connect, which asks it what it is.
   client: anything,
+  tls: anObject,
   // By Keys.
   prefix: anything,
   connectTimeoutMs: durationFrom(0),
@@ -128,7 +136,7 @@ export class RedisStore extends ServerStore<Session> {
     super({ kind: "Redis", signals, notifyIntervalMs, logger });
     this.#options = options;
     this.#keys = new Keys(options.prefix ?? "claimcheck");
-    this.#where = options.url === undefined ? "Redis" : describeUrl(options.url);
+    this.#where = options.url === undefined ? "Redis" : describeUrl(options.url, options.tls !== undefined);
     this.#logger = logger;
   }
 
@@ -148,8 +156,8 @@ export class RedisStore extends ServerStore<Session> {
   }
 
   #ownClient(): RedisClient {
-    const { url = "", connectTimeoutMs = 3000, commandTimeoutMs = 5000 } = this.#options;
-    return createClient({ url, connectTimeoutMs, commandTimeoutMs });
+    const { url = "", tls, connectTimeoutMs = 3000, commandTimeoutMs = 5000 } = this.#options;
+    return createClient({ url, tls, connectTimeoutMs, commandTimeoutMs });
   }
 
   async #prepareServer(client: RedisClient, server: Server): Promise<void> {
