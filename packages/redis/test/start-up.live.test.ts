@@ -122,6 +122,19 @@ test("a user confined to the prefix can do all that the store does", async () =>
   expect(await asAdmin(server.url, (client) => client.keys("*"))).toEqual([]);
 });
 
+test("a server that does not say its policy is used with a warning of what is not known", async () => {
+  const prefix = fresh();
+  const server = await openServer();
+  const rules = ["on", ">secret", `~{${prefix}}:*`, `&{${prefix}}:*`, "+@all", "-info"];
+  await asAdmin(server.url, (client) => client.call("ACL", "SETUSER", "confined", ...rules));
+  const logger = recordLog();
+  const store = await openStore({ url: `redis://confined:secret@127.0.0.1:${server.port}`, prefix, logger });
+  await store.create(workingTask());
+  expect(logger.lines).toContainEqual(
+    expect.objectContaining({ level: "warn", message: expect.stringContaining("maxmemory-policy") }),
+  );
+});
+
 test("prefixes do not see each other", async () => {
   const stores = await Promise.all([fresh(), fresh()].map((prefix) => openStore({ url, prefix })));
   const heard: (string | null)[][] = [[], []];
