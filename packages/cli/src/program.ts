@@ -21,12 +21,17 @@ export function createProgram(actions: Actions, host: Pick<Host, "stdout" | "std
     .configureOutput({
       writeOut: (text) => void host.stdout.write(text),
       writeErr: (text) => void host.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error:/, "claimcheck:")),
+      outputError: (text, write) => write(withoutValue(text.replace(/^error:/, "claimcheck:"))),
     })
     .exitOverride();
   // After what it inherits has been set: a subcommand copies its parent's settings when it is added.
   addJupyter(program, actions);
   return program;
+}
+
+/** Of an option that nobody knows commander quotes the value as well, which may be a password. */
+function withoutValue(text: string): string {
+  return text.replace(/unknown option '([^'=]*)=.*'/s, "unknown option '$1'");
 }
 
 function addJupyter(program: Command, actions: Actions): void {

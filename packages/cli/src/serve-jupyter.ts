@@ -42,7 +42,7 @@ interface Start {
 async function start(settings: JupyterSettings, { host, log, shutdown }: Start): Promise<Serving> {
   if (settings.jupyterUrl === undefined) await checkRoot(settings.rootDir);
   if (settings.store === `sqlite:${usualStoreFile(settings.stateDir)}`) await makeStateDir(settings.stateDir);
-  const store = await orStartError(openStore(settings.store, host));
+  const store = await orStartError(openStore(settings.store, host, log));
   shutdown.add("store", async () => store.close?.());
   const tasks = createTasks({ store, contract: settings.contract, ownership: ownershipOf(settings.http), logger: log });
   shutdown.add("tasks", () => tasks.close());

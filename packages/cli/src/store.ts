@@ -4,7 +4,15 @@
  */
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describeError, isTaskError, MemoryStore, TaskError, type TaskStore } from "@claimcheck/core";
+import {
+  describeError,
+  isTaskError,
+  type Logger,
+  MemoryStore,
+  stderrLogger,
+  TaskError,
+  type TaskStore,
+} from "@claimcheck/core";
 import { resolve as resolveModule } from "import-meta-resolve";
 import type { Host } from "./host.js";
 
@@ -14,6 +22,9 @@ export type StoreSpec =
   | { kind: "sqlite"; file: string }
   | { kind: "postgres" | "redis"; url: string }
   | { kind: "module"; module: string; className: string };
+
+/** What leads to no server: a module's URL, a file. */
+const IS_LOCAL = /^(file|data|node|sqlite):/;
 
 /** Where relative names begin. */
 export type StorePlace = Pick<Host, "cwd" | "homeDir">;
@@ -30,6 +41,8 @@ export function parseStoreSpec(text: string): StoreSpec {
   if (/^postgres(ql)?:\/\//.test(text)) return { kind: "postgres", url: text };
   // Valkey speaks the same protocol; hosting services give its address under its own name.
   if (/^(redis|valkey)s?:\/\//.test(text)) return { kind: "redis", url: text.replace(/^valkey/, "redis") };
+  // Some other database: what Node says when it is asked to import one would quote its password.
+  if (/^[\w+.-]+:\/\//.test(text) && !IS_LOCAL.test(text)) throw unusable(text, `that is none of ${STORE_FORMS}`);
   const colon = text.lastIndexOf(":");
   const [module, className] = [text.slice(0, colon), text.slice(colon + 1)];
   if (colon < 1 || !/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(className)) {
@@ -48,11 +61,12 @@ function sqliteSpec(text: string): StoreSpec {
 
 /**
  * Builds the store and opens it.
+ * @param logger of a store on a server, for what it has to say later
  * @throws TaskError `store_unusable`, with what was asked for and the cause
  */
-export async function openStore(text: string, place: StorePlace): Promise<TaskStore> {
+export async function openStore(text: string, place: StorePlace, logger: Logger = stderrLogger): Promise<TaskStore> {
   const spec = parseStoreSpec(text);
-  const store = await buildStore(spec, text, place);
+  const store = await buildStore(spec, text, { ...place, logger });
   try {
     await store.open?.();
   } catch (cause) {
@@ -64,7 +78,12 @@ export async function openStore(text: string, place: StorePlace): Promise<TaskSt
   return store;
 }
 
-async function buildStore(spec: StoreSpec, text: string, place: StorePlace): Promise<TaskStore> {
+/** Where, and to whom it talks. */
+interface Surroundings extends StorePlace {
+  logger: Logger;
+}
+
+async function buildStore(spec: StoreSpec, text: string, place: Surroundings): Promise<TaskStore> {
   if (spec.kind === "memory") return new MemoryStore();
   if (spec.kind === "module") return await moduleStore(spec, text, place);
   try {
@@ -77,18 +96,19 @@ async function buildStore(spec: StoreSpec, text: string, place: StorePlace): Pro
 /** Loaded when asked for: nobody waits for the driver of a store that another one uses. */
 async function ownStore(
   spec: Extract<StoreSpec, { kind: "sqlite" | "postgres" | "redis" }>,
-  place: StorePlace,
+  place: Surroundings,
 ): Promise<TaskStore> {
+  const { logger } = place;
   if (spec.kind === "sqlite") {
     const { SqliteStore } = await import("@claimcheck/sqlite");
     return new SqliteStore({ path: filePath(spec.file, place) });
   }
   if (spec.kind === "redis") {
     const { RedisStore } = await import("@claimcheck/redis");
-    return new RedisStore({ url: spec.url });
+    return new RedisStore({ url: spec.url, logger });
   }
   const { PostgresStore } = await import("@claimcheck/postgres");
-  return new PostgresStore({ url: spec.url });
+  return new PostgresStore({ url: spec.url, logger });
 }
 
 /** A client's configuration has no shell that would put the home folder in. */
@@ -148,12 +168,18 @@ function construct(Class: new () => unknown, text: string): object {
 }
 
 function unusable(text: string, why: string, cause?: unknown): TaskError {
-  return new TaskError("store_unusable", `the store ${withoutPassword(text)} cannot be used: ${why}`, { cause });
+  return new TaskError("store_unusable", `the store ${withoutSecrets(text)} cannot be used: ${why}`, { cause });
 }
 
-/** Somebody may try a database URL. */
-function withoutPassword(text: string): string {
-  return text.replace(/(:\/\/[^/@:]*):[^/@]*@/, "$1:***@");
+/**
+ * What was asked for, fit to be shown: of what may be a database's address, however wrong, neither who goes there nor what the
+ * query says.
+ */
+function withoutSecrets(text: string): string {
+  if (IS_LOCAL.test(text)) return text;
+  // The scheme, then anything up to the last @: an unescaped password may hold every character.
+  const shown = text.replace(/^([\w+.-]+:\/*).*@/s, "$1***@");
+  return shown.includes("@") || /^[\w+.-]+:\/\//.test(shown) ? shown.replace(/\?.*/s, "?***") : shown;
 }
 
 function reason(cause: unknown): string {

@@ -82,9 +82,39 @@ describe("what a store is asked for by", () => {
 
   test("a database URL of another product is refused without its password", async () => {
     const message = await refusal("mongodb://ann:s3cret@db.example:6379");
-    expect(message).toContain("mongodb://ann:***@db.example");
+    expect(message).toContain("mongodb://***@db.example:6379");
     expect(message).not.toContain("s3cret");
   });
+
+  test.each([
+    "mongodb://ann:s3cret@db:Store",
+    "mongodb://s3cret@db.example",
+    "mysql://ann:s3cret/s3cret@db.example/tasks",
+    "mysql://ann:s3cret@s3cret@db.example/tasks",
+    "mysql://db.example/tasks?password=s3cret",
+    "postgres:ann:s3cret@db.example/tasks",
+    "redis:/:s3cret@db.example",
+    "REDIS://:s3cret@db.example",
+    "redis://:s3cret%zz@db.example",
+    "redis://:s3cret@db.example:no-port",
+    "redis://:s3cret\n@db.example:no-port",
+    "postgres://ann:s3cret/s3cret@db.example/tasks",
+    "postgres://ann:s3cret#s3cret@db.example/tasks",
+    "postgres://ann:s3cret?s3cret@db.example/tasks",
+    "postgres://ann@db.example:no-port/tasks?password=s3cret",
+    "postgres://ann@db.example/tasks?sslmode=none&password=s3cret",
+  ])("%s is refused without its password", async (spec) => {
+    const message = await refusal(spec);
+    expect(message).toContain("db.example".slice(0, 2));
+    expect(message).not.toContain("s3cret");
+  });
+
+  test.each(["./a@b/stores.mjs:Missing", "@nobody/stores:Missing"])(
+    "%s, which has no password, is shown",
+    async (spec) => {
+      expect(await refusal(spec)).toContain(`the store ${spec} cannot be used`);
+    },
+  );
 
   test("sqlite needs a file, and a real one", async () => {
     expect(await refusal("sqlite:")).toContain("sqlite:tasks.db");
