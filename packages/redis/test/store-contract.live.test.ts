@@ -1,19 +1,38 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RedisStore } from "@claimcheck/redis";
-import { type StoreHarness, storeContract } from "@claimcheck/store-contract";
+import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
+import { outageCases, type StoreHarness, storeContract } from "@claimcheck/store-contract";
 import { inject, test } from "vitest";
+import { startTcpProxy } from "../../../test/services/tcp-proxy.js";
 
 const { url } = inject("redis");
 
 // Large enough for ten megabytes to be written and read within it on a busy machine.
-storeContract({ test, open: openFresh, ttlMs: 1500 });
+storeContract({ test, open: () => openFresh(url), ttlMs: 1500, without: ["outage"] });
+storeContract({ test, open: openBreakable, ttlMs: 1500, groups: [outageCases] });
 
-async function openFresh(): Promise<StoreHarness> {
+/** On a line that can be cut. Nothing large goes over it, so that it need not be waited for long. */
+async function openBreakable(): Promise<StoreHarness> {
+  const proxy = await startTcpProxy(Number(new URL(url).port));
+  const breakable = new URL(url);
+  breakable.port = String(proxy.port);
+  const harness = await openFresh(breakable.href, { commandTimeoutMs: 500, connectTimeoutMs: 500 });
+  const swallow = (isOut: boolean) => (): void => {
+    proxy.swallow({ toServer: isOut, toClient: isOut });
+    proxy.cut();
+  };
+  const close = async (): Promise<void> => {
+    await harness.close();
+    await proxy.close();
+  };
+  return { ...harness, outage: { begin: swallow(true), end: swallow(false) }, close };
+}
+
+async function openFresh(url: string, options: RedisStoreOptions = {}): Promise<StoreHarness> {
   const prefix = `contract_${randomBytes(8).toString("hex")}`;
   const opened: RedisStore[] = [];
   const open = async (): Promise<RedisStore> => {
-    const store = new RedisStore({ url, prefix });
+    const store = new RedisStore({ url, prefix, ...options });
     opened.push(store);
     await store.open();
     return store;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TaskChanges, TaskFields, TaskRecord, TaskStore, WorkingTask } from "@claimcheck/core";
 import type { StoreHarness } from "./harness.js";
 
@@ -7,6 +8,7 @@ export interface CaseSettings {
   ttlMs: number;
   signalWithinMs: number;
   largestValueBytes: number;
+  outageWithinMs: number;
 }
 
 /** What a case works with: a fresh store, its clock, and tasks to put into it. */
@@ -18,6 +20,8 @@ export class CaseContext {
   readonly signalWithinMs: number;
   /** How large a value the store takes. */
   readonly largestValueBytes: number;
+  /** How long a call may take to reject while the back end is out, and the store to work once it is back. */
+  readonly outageWithinMs: number;
   readonly #harness: StoreHarness;
 
   constructor(harness: StoreHarness, settings: CaseSettings) {
@@ -26,6 +30,7 @@ export class CaseContext {
     this.ttlMs = settings.ttlMs;
     this.signalWithinMs = settings.signalWithinMs;
     this.largestValueBytes = settings.largestValueBytes;
+    this.outageWithinMs = settings.outageWithinMs;
   }
 
   async now(): Promise<number> {
@@ -44,6 +49,30 @@ export class CaseContext {
   async reopen(): Promise<TaskStore> {
     assert(this.#harness.reopen !== undefined, "the harness has no reopen");
     return this.#harness.reopen();
+  }
+
+  /** Cuts the store off from its back end. */
+  async breakDown(): Promise<void> {
+    assert(this.#harness.outage !== undefined, "the harness has no outage");
+    await this.#harness.outage.begin();
+  }
+
+  /** Lets the store reach its back end again, and waits until it does. */
+  async mend(): Promise<void> {
+    await this.#harness.outage?.end();
+    const until = Date.now() + this.outageWithinMs;
+    while (!(await this.#answers()))
+      assert(Date.now() < until, `the store did not work again within ${this.outageWithinMs} ms`);
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.store.get("tsk_unknown");
+      return true;
+    } catch {
+      await sleep(20);
+      return false;
+    }
   }
 
   /** Sweeps until nothing is left to remove; does nothing on a back end that expires by itself. */

@@ -5,7 +5,7 @@
 import type { CaseContext } from "./case-context.js";
 
 /** Members that a store or its harness may lack by nature. Whoever lacks one says so; see `without`. */
-export type Capability = "sweep" | "signals" | "reopen" | "openAnother";
+export type Capability = "sweep" | "signals" | "reopen" | "openAnother" | "outage";
 
 export interface ContractCase {
   /** The promise as the interface states it, and the detail after a dash where the case is about one. */

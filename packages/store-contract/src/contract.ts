@@ -34,12 +34,14 @@ export interface StoreContractOptions {
   signalWithinMs?: number;
   /** How large a value the store has to take, as JSON. Default: 10 MiB. */
   largestValueBytes?: number;
+  /** How long a call may take to reject while the back end is out, and the store to work once it is back. Default: 10,000. */
+  outageWithinMs?: number;
 }
 
 /** What of the options one case needs. */
 export type RunCaseOptions = Pick<
   StoreContractOptions,
-  "open" | "without" | "ttlMs" | "signalWithinMs" | "largestValueBytes"
+  "open" | "without" | "ttlMs" | "signalWithinMs" | "largestValueBytes" | "outageWithinMs"
 >;
 
 /** Registers the cases that every task store has to pass. */
@@ -71,8 +73,8 @@ export async function runCase(contractCase: ContractCase, options: RunCaseOption
 }
 
 function settingsOf(options: RunCaseOptions): CaseSettings {
-  const { ttlMs = 60_000, signalWithinMs = 2_000, largestValueBytes = 10 * 2 ** 20 } = options;
-  return { ttlMs, signalWithinMs, largestValueBytes };
+  const { ttlMs = 60_000, signalWithinMs = 2_000, largestValueBytes = 10 * 2 ** 20, outageWithinMs = 10_000 } = options;
+  return { ttlMs, signalWithinMs, largestValueBytes, outageWithinMs };
 }
 
 function checkCapabilities(harness: StoreHarness, without: readonly Capability[]): void {
@@ -81,6 +83,7 @@ function checkCapabilities(harness: StoreHarness, without: readonly Capability[]
     signals: harness.store.signals !== undefined,
     reopen: harness.reopen !== undefined,
     openAnother: harness.openAnother !== undefined,
+    outage: harness.outage !== undefined,
   };
   for (const capability of Object.keys(present) as Capability[]) {
     const lacking = without.includes(capability);

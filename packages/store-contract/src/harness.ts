@@ -12,6 +12,8 @@ export interface StoreHarness {
   openAnother?(): Promise<TaskStore>;
   /** Gives `store` up and opens a new one on what it left behind, as a restart would. Closed by `close`. */
   reopen?(): Promise<TaskStore>;
+  /** Cuts every store that this harness opened off from its back end, and lets them reach it again. */
+  readonly outage?: { begin(): unknown; end(): unknown };
   /** Closes every store that this harness opened, and removes what they kept. */
   close(): unknown;
 }

@@ -7,6 +7,7 @@ export { allGroups } from "./cases/index.js";
 export { keyScopeCases } from "./cases/key-scope.js";
 export { lifecycleCases } from "./cases/lifecycle.js";
 export { listingCases } from "./cases/listing.js";
+export { outageCases } from "./cases/outage.js";
 export { reopenCases } from "./cases/reopen.js";
 export { retentionCases } from "./cases/retention.js";
 export { signalCases } from "./cases/signals.js";

@@ -10,7 +10,7 @@ import {
   storeContract,
 } from "../src/index.js";
 
-const WITHOUT = ["signals", "reopen", "openAnother"] as const;
+const WITHOUT = ["signals", "reopen", "openAnother", "outage"] as const;
 const TAKEN = "A task id that is taken is a rejection and changes nothing";
 
 /** Overwrites what has the id already. */
@@ -51,12 +51,12 @@ describe("storeContract", () => {
 
   test("leaves out what needs a member that the store is without", () => {
     const titles = [...registered({}).keys()].join("\n");
-    expect(titles).not.toMatch(/^(signals|reopen|two handles): /m);
+    expect(titles).not.toMatch(/^(signals|reopen|two handles|outage and recovery): /m);
     expect(titles).toMatch(/^retention: /m);
   });
 
   test("fails every case when a member is missing and not named as such", async () => {
-    const run = registered({ without: ["reopen", "openAnother"] }).get(`creation: ${TAKEN}`);
+    const run = registered({ without: ["reopen", "openAnother", "outage"] }).get(`creation: ${TAKEN}`);
     await expect(run?.()).rejects.toThrow('"signals" is missing; give it, or name it in `without`');
   });
 

@@ -11,5 +11,5 @@ function open(): StoreHarness {
 
 describe("the memory store", () => {
   // It lives in one object of one process: nothing outlives it, and nobody else could be signalled to.
-  storeContract({ test, open, without: ["signals", "reopen", "openAnother"] });
+  storeContract({ test, open, without: ["signals", "reopen", "openAnother", "outage"] });
 });

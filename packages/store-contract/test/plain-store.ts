@@ -23,6 +23,8 @@ export class Backend {
   readonly listeners = new Set<(taskId: string | null) => void>();
 
   readonly clock: Clock;
+  /** Nobody reaches it. */
+  isOut = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -98,8 +100,9 @@ export class PlainStore implements TaskStore {
     },
   };
 
-  protected turn(): Promise<void> {
-    return new Promise((resolve) => setImmediate(resolve));
+  protected async turn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.backend.isOut) throw new Error("The back end cannot be reached.");
   }
 
   protected copy<T>(value: T): T {

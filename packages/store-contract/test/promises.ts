@@ -9,8 +9,6 @@ export const NO_PROMISE: Readonly<Record<string, string>> = {
   "Wake-up hints between processes": "a heading",
   "Losing one costs latency and nothing else: the truth is always the record": "binds whoever listens",
   "Where records live": "a heading",
-  "A store that is broken rejects; the caller takes nothing for granted then":
-    "no two back ends break alike; each store's own tests break it",
   "Prepares the store": "a heading; every case runs on an opened store",
   "Rejects with what is wrong and what would be right": "what can be wrong is each store's own; so are its tests",
   "Gives up every handle": "handles can be seen from within the store only",

@@ -58,11 +58,11 @@ async function open(): Promise<StoreHarness & { path: string }> {
 }
 
 describe("the store that the guide shows", () => {
-  storeContract({ test, open, without: ["signals", "openAnother"] });
+  storeContract({ test, open, without: ["signals", "openAnother", "outage"] });
 
   test("goes on after a crash that cut its last line off", async () => {
     const harness = await open();
-    const context = new CaseContext(harness, { ttlMs: 1, signalWithinMs: 1, largestValueBytes: 1 });
+    const context = new CaseContext(harness, { ttlMs: 1, signalWithinMs: 1, largestValueBytes: 1, outageWithinMs: 1 });
     const task = await context.create();
     appendFileSync(harness.path, '{"taskId":"tsk_half');
     const store = await context.reopen();
@@ -75,7 +75,15 @@ describe("the store that the guide shows", () => {
 });
 
 test("the guide names every option of the contract", () => {
-  for (const option of ["without", "ttlMs", "signalWithinMs", "largestValueBytes", "groups", "excused"]) {
+  for (const option of [
+    "without",
+    "ttlMs",
+    "signalWithinMs",
+    "outageWithinMs",
+    "largestValueBytes",
+    "groups",
+    "excused",
+  ]) {
     expect(page).toMatch(new RegExp(`^\\| \`${option}\\b`, "m"));
   }
 });

@@ -18,9 +18,16 @@ function opener(Store: StoreClass): () => Promise<StoreHarness> {
       return store;
     };
     const advance = (ms: number) => clock.advance(ms);
-    return { store: await open(), now: () => clock.now(), advance, openAnother: open, reopen: open, close: () => {} };
+    const setOut = (isOut: boolean) => (): void => {
+      backend.isOut = isOut;
+    };
+    const outage = { begin: setOut(true), end: setOut(false) };
+    const store = await open();
+    return { store, now: () => clock.now(), advance, openAnother: open, reopen: open, outage, close: () => {} };
   };
 }
+
+const LIMITS = { signalWithinMs: 50, outageWithinMs: 300, largestValueBytes: 2 ** 20 + 5_000 };
 
 /** The titles of the cases that `Store` fails. */
 async function failedBy(Store: StoreClass): Promise<string[]> {
@@ -28,9 +35,7 @@ async function failedBy(Store: StoreClass): Promise<string[]> {
   const runs = allGroups
     .flatMap((group) => group.cases)
     .map((contractCase) =>
-      runCase(contractCase, { open: opener(Store), signalWithinMs: 50, largestValueBytes: 2 ** 20 + 5_000 }).catch(() =>
-        failed.push(contractCase.title),
-      ),
+      runCase(contractCase, { open: opener(Store), ...LIMITS }).catch(() => failed.push(contractCase.title)),
     );
   await Promise.all(runs);
   return failed.sort((a, b) => titles.indexOf(a) - titles.indexOf(b));

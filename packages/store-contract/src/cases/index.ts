@@ -4,6 +4,7 @@ import { creationCases } from "./creation.js";
 import { keyScopeCases } from "./key-scope.js";
 import { lifecycleCases } from "./lifecycle.js";
 import { listingCases } from "./listing.js";
+import { outageCases } from "./outage.js";
 import { reopenCases } from "./reopen.js";
 import { retentionCases } from "./retention.js";
 import { signalCases } from "./signals.js";
@@ -22,4 +23,5 @@ export const allGroups: readonly CaseGroup[] = [
   signalCases,
   reopenCases,
   twoHandleCases,
+  outageCases,
 ];

@@ -100,6 +100,7 @@ export const creationMistakes: readonly WrongStore[] = [
       "A key whose task has expired is free — for one of those who ask for it at once",
       "A promise that resolves has been made durable, to the degree that the store promises — keys stay with their holders",
       "Methods are called as methods and may be called at the same time, from several processes on one store — one key is one task",
+      "A store that is broken rejects; the caller takes nothing for granted then — afterwards it works by itself, and has what was acknowledged",
     ],
   },
   {

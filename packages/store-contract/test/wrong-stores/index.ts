@@ -3,6 +3,7 @@ import { creationMistakes } from "./creation.js";
 import { keyScopeMistakes } from "./key-scope.js";
 import { lifecycleMistakes } from "./lifecycle.js";
 import { listingMistakes } from "./listing.js";
+import { outageMistakes } from "./outage.js";
 import { reopenMistakes } from "./reopen.js";
 import { retentionMistakes } from "./retention.js";
 import { signalsMistakes } from "./signals.js";
@@ -21,4 +22,5 @@ export const WRONG_STORES: readonly WrongStore[] = [
   ...signalsMistakes,
   ...reopenMistakes,
   ...twoHandlesMistakes,
+  ...outageMistakes,
 ];

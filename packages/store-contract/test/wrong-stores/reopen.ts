@@ -40,7 +40,7 @@ class WritesBehind extends PlainStore {
 
 class KeysInMemory extends PlainStore {
   constructor(backend: Backend) {
-    super({ ...backend, keys: new Map() });
+    super(Object.assign(Object.create(backend), { keys: new Map() }));
   }
 }
 

@@ -79,6 +79,8 @@ export const signalsMistakes: readonly WrongStore[] = [
       "Calls `listener` when some process changed a task; with `null` when it can't be said which",
       "Calls `listener` when some process changed a task; with `null` when it can't be said which — each of several listeners",
       "a function that stops the calls",
+      "A store that is broken rejects; the caller takes nothing for granted then — signals come back",
+      "A store that is broken rejects; the caller takes nothing for granted then — signals between processes come back",
     ],
   },
   {
@@ -87,6 +89,7 @@ export const signalsMistakes: readonly WrongStore[] = [
     fails: [
       "Calls `listener` when some process changed a task; with `null` when it can't be said which",
       "Calls `listener` when some process changed a task; with `null` when it can't be said which — each of several listeners",
+      "A store that is broken rejects; the caller takes nothing for granted then — signals between processes come back",
     ],
   },
   {
