@@ -56,7 +56,10 @@ export interface TasksOptions extends TaskRuntimeOptions {
   isErrorAs?: IsErrorAs;
   /** Answer a tool's unexpected error with one fixed sentence, on the direct and the task path alike. Default: its message is shown. */
   maskErrors?: boolean;
-  /** Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task. Default: none. */
+  /**
+   * Names of HTTP request headers that a tool may read in `ctx.request.headers`. They are stored with the task; a bearer token
+   * is not handed on once it has expired. Default: none.
+   */
   keepHeaders?: readonly string[];
   /**
    * Give clients that know no tasks plain tools to reach theirs: `task_list`, `task_status`, `task_result`, `task_cancel`

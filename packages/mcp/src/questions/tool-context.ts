@@ -10,6 +10,7 @@ import type {
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { asLogLevel, noLogLevel } from "../logging.js";
 import { describeIssues } from "../tools/outcome.js";
+import { readableRequest } from "../wire/request.js";
 import { type Asker, QuestionRefusedError } from "./asker.js";
 import {
   elicitation,
@@ -97,7 +98,7 @@ export class HandlerContext implements ToolContext {
   }
 
   get request(): JsonObject {
-    return this.#runtime.request;
+    return readableRequest(this.#runtime.request);
   }
 
   get input(): unknown {

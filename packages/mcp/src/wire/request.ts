@@ -123,10 +123,13 @@ function headerOf(extra: MessageExtraInfo | undefined, name: string): string | u
   return extra?.request?.headers.get(name) ?? undefined;
 }
 
+/** Beside a token that is kept: when it expires, epoch milliseconds. */
+const TOKEN_EXPIRES_AT = "tokenExpiresAt";
+
 /** What of a request its tool may still read when the request is long gone. No secret gets in that the server did not ask for. */
 export function keptRequest(
   { owner, principal }: Identity,
-  { sessionId, httpRequest }: Sender,
+  { sessionId, httpRequest, authInfo }: Sender,
   server: McpServer["server"],
   keepHeaders: readonly string[],
 ): JsonObject {
@@ -137,6 +140,8 @@ export function keptRequest(
   if (client !== undefined) kept.clientInfo = withoutIcons(client as unknown as JsonObject);
   if (httpRequest !== undefined && keepHeaders.length > 0) {
     kept.headers = keptHeaders(httpRequest.headers, keepHeaders);
+    const expiresAtS = authInfo?.expiresAt;
+    if ("authorization" in kept.headers && expiresAtS !== undefined) kept[TOKEN_EXPIRES_AT] = expiresAtS * 1000;
   }
   return kept;
 }
@@ -144,6 +149,15 @@ export function keptRequest(
 /** Icons may be pictures in `data:` URLs, for people who look at clients; a record is no place for them. */
 function withoutIcons({ icons: _icons, ...client }: JsonObject): JsonObject {
   return client;
+}
+
+/** What a tool may read of it now: a task may wait for its turn for longer than the token that it came with is valid. */
+export function readableRequest(kept: JsonObject): JsonObject {
+  const { [TOKEN_EXPIRES_AT]: expiresAt, ...request } = kept;
+  if (expiresAt === undefined) return kept;
+  if (Date.now() < Number(expiresAt)) return request;
+  const { authorization: _expired, ...headers } = asObject(request.headers) ?? {};
+  return { ...request, headers };
 }
 
 function keptHeaders(headers: Headers, names: readonly string[]): JsonObject {
