@@ -36,6 +36,8 @@ export type Applied = { task: TaskRecord; refused?: Refusal } | null;
 /** What an attempt needs of the runtime. */
 export interface AttemptHost {
   readonly logger: Logger;
+  /** For what a store that is out makes many tasks say. */
+  readonly outageLogger: Logger;
   readonly deadlines: Deadlines;
   /** By {@link AttemptHost.elapsed}. */
   readonly runDeadlines: Deadlines;
@@ -293,7 +295,7 @@ export class RunningAttempt implements TaskHandle {
       try {
         return await this.#apply(event());
       } catch (error) {
-        this.#host.logger.error(
+        this.#host.outageLogger.error(
           { taskId: this.taskId, error: describeError(error) },
           "the store did not take a task's move; trying again",
         );
@@ -529,7 +531,7 @@ export class RunningAttempt implements TaskHandle {
     try {
       await this.#apply({ type: "report", epoch: this.#epoch, ...report });
     } catch (error) {
-      this.#host.logger.warn(
+      this.#host.outageLogger.warn(
         { taskId: this.taskId, error: describeError(error) },
         "a report could not be written; trying again",
       );

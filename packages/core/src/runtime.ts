@@ -18,6 +18,7 @@ import { limitsOf } from "./limits.js";
 import { describeError, type Logger, stderrLogger } from "./logger.js";
 import { MemoryStore } from "./memory-store.js";
 import { type CreatedTask, type CreateTask, newTask, replay } from "./new-task.js";
+import { Paced } from "./paced.js";
 import type { PollLimiter } from "./poll-limiter.js";
 import { RecordWriter } from "./record-writer.js";
 import { Recovery } from "./recovery.js";
@@ -26,6 +27,7 @@ import { Sweeper } from "./retention.js";
 import { InProcessRunner, type Runner } from "./runner.js";
 import { type Settings, settingsOf, type TaskRuntimeOptions } from "./runtime-options.js";
 import { assertAnswers, type GivenAnswers } from "./size-limits.js";
+import { SparingLogger } from "./sparing-logger.js";
 import type { TaskPage, TaskStore } from "./store.js";
 import { takeStrayErrors } from "./stray-errors.js";
 import type { SubscriptionLimiter } from "./subscription-limiter.js";
@@ -58,6 +60,9 @@ interface Opening {
   abandoned: boolean;
 }
 
+/** "Something changed" may be said without end, by signals that are broken as by ones that are busy: how far apart it counts. */
+const HINTED_LOOKS_MS = 50;
+
 /** How many of the tasks that run elsewhere are read anew in one look, in case the news of their end was lost. */
 const AWAITED_A_LOOK = 100;
 
@@ -67,6 +72,8 @@ export class TaskRuntime {
   readonly #runner: Runner;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** What a store that is out makes many tasks say. */
+  readonly #outageLogger: Logger;
   readonly #settings: Settings;
   readonly #admission: Admission;
   readonly #tools = new Map<string, ToolDefinition>();
@@ -85,6 +92,7 @@ export class TaskRuntime {
   readonly #recovery: Recovery;
   /** Renewing leases and asking a silent store anew, for stores that other processes use too. */
   readonly #upkeep: readonly Repeater[];
+  readonly #hintedLooks: Paced;
   /** Reads and waiting go on while it is `draining`. */
   #state: "closed" | "open" | "draining" = "closed";
   // Which way the runtime is going: of the two, the one that was called for last is set.
@@ -99,6 +107,7 @@ export class TaskRuntime {
   constructor(options: TaskRuntimeOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? stderrLogger;
+    this.#outageLogger = new SparingLogger(this.#logger, () => this.#elapsed());
     this.#settings = settingsOf(options);
     this.#deadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.now() });
     this.#runDeadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.#elapsed() });
@@ -111,7 +120,7 @@ export class TaskRuntime {
     this.#reader = new FreshReader({
       read: (taskId) => this.#store.get(taskId),
       found: (taskId, task) => (task === null ? this.#gone(taskId) : this.#tell(task)),
-      logger: this.#logger,
+      logger: this.#outageLogger,
     });
     this.#writer = new RecordWriter({
       store: this.#store,
@@ -130,6 +139,8 @@ export class TaskRuntime {
     this.#sweeper = this.#newSweeper();
     this.#recovery = this.#newRecovery();
     this.#upkeep = this.#newUpkeep();
+    const look = (): void => void this.#lookAnew();
+    this.#hintedLooks = new Paced({ clock: this.#clock, intervalMs: HINTED_LOOKS_MS, work: look });
   }
 
   /** What only this process can reach does not hang, and is not slowed down by being watched. */
@@ -150,7 +161,7 @@ export class TaskRuntime {
       store: this.#store,
       clock: this.#clock,
       deadlines: this.#deadlines,
-      logger: this.#logger,
+      logger: this.#outageLogger,
       maxTries,
       unknownToolMs,
       leaseMs,
@@ -338,6 +349,7 @@ export class TaskRuntime {
   async #letGo(runnerClosed: Promise<void>): Promise<void> {
     this.#state = "closed";
     for (const repeater of this.#upkeep) repeater.stop();
+    this.#hintedLooks.stop();
     for (const release of this.#releases.splice(0)) release();
     this.#watchers.close();
     this.#attempts.clear();
@@ -612,7 +624,7 @@ export class TaskRuntime {
 
   /** Another process says that a task changed; `null` when it can't say which. */
   #hint(taskId: string | null): void {
-    if (taskId === null) void this.#lookAnew();
+    if (taskId === null) this.#hintedLooks.ask();
     else if (this.#isOfConcern(taskId)) void this.#reader.look(taskId);
   }
 
@@ -637,6 +649,7 @@ export class TaskRuntime {
     const { maxOutputBytes, maxResultBytes, maxCheckpointBytes, maxQuestionsBytes } = this.#settings;
     return {
       logger: this.#logger,
+      outageLogger: this.#outageLogger,
       deadlines: this.#deadlines,
       runDeadlines: this.#runDeadlines,
       flusher: this.#flusher,
