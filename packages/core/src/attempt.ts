@@ -9,6 +9,7 @@ import type {
   InterruptOptions,
   LogMessage,
   QuestionRequest,
+  ResumeHandler,
   TaskHandle,
   ToolContext,
   ToolDefinition,
@@ -104,6 +105,7 @@ export class RunningAttempt implements TaskHandle {
   /** The record is terminal, or the lease is lost: nothing more can be written. */
   #over = false;
   #cancelled: Promise<void> | undefined;
+  #ran: Promise<void> | undefined;
   #reporter: Reporter | undefined;
   #questions: OpenQuestions | undefined;
   #runLimit: RunLimit | undefined;
@@ -153,10 +155,15 @@ export class RunningAttempt implements TaskHandle {
 
   // --- the run ---------------------------------------------------------------------------------------------------
 
-  /** Runs the handler. Resolves when it has really settled, which frees its place; never rejects. */
-  async run(): Promise<void> {
+  /** Runs the handler, once. Resolves when it has really settled, which frees its place; never rejects. */
+  run(): Promise<void> {
+    this.#ran ??= this.#run();
+    return this.#ran;
+  }
+
+  async #run(): Promise<void> {
     if (!this.#hasStarted() && !(await this.#noteStart())) return;
-    if (this.#over || this.#stopping) return;
+    if (this.#isCalledOff) return;
     this.#work = "running";
     this.#startRunLimit();
     const outcome = await this.#callHandler();
@@ -164,6 +171,11 @@ export class RunningAttempt implements TaskHandle {
     // Stopped on purpose: whoever stops it writes the end. A complete result that is there after all still wins.
     if (!this.#stopping || outcome.kind === "result") void this.#end(this.#lastMove(outcome));
     this.#leaveIfDone();
+  }
+
+  /** Whether the handler is not to be called any more. One whose context is cancelled is called to stop what it finds. */
+  get #isCalledOff(): boolean {
+    return this.#over || this.#ending !== undefined || (this.#stopping && !this.#cancelSource.isCancelled());
   }
 
   /** A task that is run at once is created as one that has started. */
@@ -175,7 +187,7 @@ export class RunningAttempt implements TaskHandle {
   #noteStart(): Promise<boolean> {
     return this.#applyUntilItLands(
       () => ({ type: "start", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() }),
-      () => this.#over || this.#stopping,
+      () => this.#isCalledOff,
     );
   }
 
@@ -205,11 +217,16 @@ export class RunningAttempt implements TaskHandle {
   }
 
   #begin(): ReturnType<ToolDefinition["handler"]> {
-    const { handler, recovery } = this.#tool;
-    const resume = this.#ranBeforeMs() === undefined ? undefined : resumeOf(recovery);
+    const { handler } = this.#tool;
+    const resume = this.#resume;
     const context = this.#context();
     if (resume === undefined) return handler(this.#call.arguments, context);
     return resume(this.#call.arguments, context, this.#task?.checkpoint);
+  }
+
+  /** What goes on with the work that an earlier attempt began; `undefined` where none has, or that is the tool's handler. */
+  get #resume(): ResumeHandler | undefined {
+    return this.#ranBeforeMs() === undefined ? undefined : resumeOf(this.#tool.recovery);
   }
 
   #context(): ToolContext {
@@ -417,10 +434,12 @@ export class RunningAttempt implements TaskHandle {
   }
 
   async #stop(): Promise<StopResult> {
-    if (this.#work === "waiting") return { how: "not_started" };
+    if (this.#work === "waiting" && this.#resume === undefined) return { how: "not_started" };
     // Whoever waits for a person cannot stop before it is told that nobody will answer.
     this.#questions?.withdrawAll("task_ended");
     this.#cancelSource.cancel();
+    // Nothing but `resume` reaches the work that an earlier attempt left, and for stopping it nobody waits for a turn.
+    if (this.#work === "waiting") void this.run();
     return this.#ladder.stop();
   }
 
@@ -429,7 +448,8 @@ export class RunningAttempt implements TaskHandle {
    * let go of.
    */
   async #putDown(): Promise<StopResult> {
-    if (policyOf(this.#tool.recovery) !== "resume" || this.#work === "waiting") return this.#stop();
+    if (this.#work === "waiting") return { how: "not_started" };
+    if (policyOf(this.#tool.recovery) !== "resume") return this.#stop();
     this.#questions?.withdrawAll("task_ended");
     this.#cancelSource.cancel(new HandedOverError());
     return this.#ladder.letEnd();

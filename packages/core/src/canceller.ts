@@ -5,7 +5,7 @@ import { describeError, type Logger } from "./logger.js";
 import type { Runner } from "./runner.js";
 import type { Settings } from "./runtime-options.js";
 import { isTerminal, type TaskRecord } from "./task.js";
-import type { TaskEvent } from "./transitions.js";
+import { goesOnOutside, type TaskEvent } from "./transitions.js";
 import type { Watchers } from "./watchers.js";
 
 export interface CancelledResult {
@@ -88,7 +88,7 @@ export class Canceller {
     const { apply } = this.#host;
     if (task.attempt.state === "queued") {
       const ended = await apply(task, { type: "cancel", how: "not_started" });
-      if (ended === null || ended.refused !== "lease_live") return;
+      if (ended === null || isTerminal(ended.task)) return;
     }
     const asked = await apply(task, { type: "request_cancel" });
     if (asked === null || isTerminal(asked.task) || (await this.#endsInTime(asked.task))) return;
@@ -97,16 +97,28 @@ export class Canceller {
 
   /** Waits for another process to stop the task: to hear of it, to let the grace pass, to be heard of. */
   async #endsInTime(task: TaskRecord): Promise<boolean> {
-    const { attempt, toolName } = task;
-    if (attempt.state !== "leased" || attempt.leaseUntilAt <= this.#host.now()) return false;
+    const takenUpMs = this.#takenUpWithinMs(task);
+    if (takenUpMs === undefined) return false;
     const { cancelGraceMs, pollIntervalMs } = this.#host.settings;
-    const graceMs = this.#host.toolNamed(toolName)?.cancelGraceMs ?? cancelGraceMs;
+    const graceMs = this.#host.toolNamed(task.toolName)?.cancelGraceMs ?? cancelGraceMs;
     const controller = new AbortController();
     try {
       const ended = this.#host.waitForEnd(task, controller.signal).catch(() => {});
-      return await this.#host.within(2 * (graceMs + pollIntervalMs), ended);
+      return await this.#host.within(takenUpMs + 2 * (graceMs + pollIntervalMs), ended);
     } finally {
       controller.abort();
     }
+  }
+
+  /**
+   * In how long somebody runs the task who can stop it; `undefined` when nobody will. If its process is lost, work that goes on
+   * outside it waits for its lease to pass, and for a look of whoever takes it up.
+   */
+  #takenUpWithinMs(task: TaskRecord): number | undefined {
+    const { attempt } = task;
+    const { leaseMs } = this.#host.settings;
+    const leftMs = attempt.state === "leased" ? attempt.leaseUntilAt - this.#host.now() : 0;
+    if (goesOnOutside(task)) return Math.min(Math.max(leftMs, 0), leaseMs) + leaseMs / 2;
+    return leftMs > 0 ? 0 : undefined;
   }
 }

@@ -11,7 +11,7 @@ import { Repeater } from "./repeater.js";
 import type { TaskStore } from "./store.js";
 import { type FailureReason, isTerminal, type TaskRecord, type TaskSummary } from "./task.js";
 import { policyOf, triesOf } from "./tool-recovery.js";
-import type { TaskEvent } from "./transitions.js";
+import { goesOnOutside, type TaskEvent } from "./transitions.js";
 
 const PAGE = 100;
 
@@ -144,18 +144,23 @@ export class Recovery {
   }
 
   async #settle(task: TaskRecord): Promise<void> {
-    const { attempt, cancellation, toolName } = task;
     if (isTerminal(task) || isPausing(task, this.#options.now())) return;
-    const tool = this.#options.toolNamed(toolName);
-    if (attempt.state === "queued" && cancellation !== undefined)
-      await this.#options.apply(task, { type: "cancel", how: "not_started" });
-    else if (cancellation !== undefined || this.#mustFail(task, tool)) await this.#lose(task, "runner_lost", LOST);
+    const tool = this.#options.toolNamed(task.toolName);
+    if (task.cancellation !== undefined && !goesOnOutside(task)) await this.#endCancelled(task);
+    else if (this.#mustFail(task, tool)) await this.#lose(task, "runner_lost", LOST);
     else if (tool !== undefined) await this.#runAgain(task, tool);
     else if (this.#isForsaken(task)) await this.#lose(task, "unknown_tool", forsaken(task));
   }
 
+  /** What its process ran has ended with it, as far as anybody can do something about it. */
+  async #endCancelled(task: TaskRecord): Promise<void> {
+    if (task.attempt.state === "leased") await this.#lose(task, "runner_lost", LOST);
+    else await this.#options.apply(task, { type: "cancel", how: "not_started" });
+  }
+
   /** A task that never started is safe to start, whatever its policy. Where the tool is not known, others know its tries. */
-  #mustFail({ attempt, recovery }: TaskRecord, tool: ToolDefinition | undefined): boolean {
+  #mustFail({ attempt, recovery, cancellation }: TaskRecord, tool: ToolDefinition | undefined): boolean {
+    if (tool !== undefined && cancellation !== undefined && policyOf(tool.recovery) !== "resume") return true;
     if (attempt.state !== "leased" || attempt.startedAt === undefined) return false;
     if (recovery === "fail") return true;
     if (tool === undefined) return false;
@@ -182,8 +187,10 @@ export class Recovery {
   }
 
   /** To clients of a task that is run again. Nothing when it was handed over: it goes on as if nothing had been. */
-  #whatIsSaid({ attempt }: TaskRecord, { recovery }: ToolDefinition): { statusMessage?: string } {
+  #whatIsSaid({ attempt, cancellation }: TaskRecord, { recovery }: ToolDefinition): { statusMessage?: string } {
     const isLost = attempt.state === "leased";
+    if (cancellation !== undefined)
+      return { statusMessage: "The process that ran this task is gone; another stops what it left." };
     if (!isLost && (attempt.state !== "queued" || attempt.notBeforeAt === undefined)) return {};
     const nth = `try ${attempt.tries + 1} of ${triesOf(recovery, this.#options.maxTries)}`;
     if (!isLost) return { statusMessage: `This is ${nth}.` };

@@ -497,8 +497,13 @@ export class TaskRuntime {
   /** Runs a task that this process has just leased. */
   async #adopt(task: TaskRecord): Promise<void> {
     const tool = this.#tools.get(task.toolName);
-    if (tool !== undefined && this.#state === "open") await this.#begin(tool, task, task, false);
-    else await this.#apply(task, { type: "release", epoch: task.attempt.epoch });
+    if (tool === undefined || this.#state !== "open") {
+      await this.#apply(task, { type: "release", epoch: task.attempt.epoch });
+      return;
+    }
+    const queued = this.#begin(tool, task, task, false);
+    if (task.cancellation !== undefined) void this.#attempts.get(task.taskId)?.cancel();
+    await queued;
   }
 
   #run(taskId: string): Promise<void> {

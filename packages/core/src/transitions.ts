@@ -58,6 +58,7 @@ export type Refusal =
   | "stale_epoch"
   | "not_leased"
   | "lease_live"
+  | "goes_on_outside"
   | "not_due"
   | "moved_on"
   | "cancel_requested"
@@ -91,7 +92,7 @@ type Leased = Extract<Attempt, { state: "leased" }>;
 function attemptTransition(task: TaskRecord, attempt: Leased, event: AttemptEvent, at: number): Transition {
   switch (event.type) {
     case "start":
-      if (task.cancellation !== undefined) return refuse("cancel_requested");
+      if (task.cancellation !== undefined && !goesOnOutside(task)) return refuse("cancel_requested");
       return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, startedAt: at } } };
     case "renew":
       return { changes: { attempt: { ...attempt, leaseUntilAt: event.leaseUntilAt, ...ranFor(event.ranMs) } } };
@@ -129,10 +130,11 @@ function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, a
     case "cancel":
       // Somebody took it up meanwhile, and is the one to stop it.
       if (event.how === "not_started" && isLive(attempt, now)) return refuse("lease_live");
+      if (event.how === "not_started" && goesOnOutside(task)) return refuse("goes_on_outside");
       return cancel(task, event, at);
     case "lose":
       // Handed back in the meantime it is anybody's to run, if there is anybody who can.
-      if (attempt.state !== "leased" && event.outcome.reason !== "unknown_tool") return refuse("not_leased");
+      if (attempt.state !== "leased" && !isForNobody(task, event)) return refuse("not_leased");
       if (isLive(attempt, now)) return refuse("lease_live");
       return lose(task, event, at);
   }
@@ -143,7 +145,7 @@ const isLive = (attempt: Attempt, now: number): boolean => attempt.state === "le
 function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>, now: number): Transition {
   const { attempt } = task;
   if (isLive(attempt, now)) return refuse("lease_live");
-  if (task.cancellation !== undefined) return refuse("cancel_requested");
+  if (task.cancellation !== undefined && !goesOnOutside(task)) return refuse("cancel_requested");
   if (attempt.state === "queued" && attempt.notBeforeAt !== undefined && attempt.notBeforeAt > now)
     return refuse("not_due");
   // Its runner may have begun the work after all: whether it may be done again is another question.
@@ -181,6 +183,19 @@ const ranFor = (ranMs: number | undefined): { ranMs?: number } => (ranMs === und
 
 function hasBegun(attempt: Attempt): boolean {
   return earlierOf(attempt).ranMs !== undefined;
+}
+
+/**
+ * Whether what the tool began may go on without the process that began it. Such a task is leased even when it is to be
+ * cancelled: only the tool's `resume` can stop what it finds outside.
+ */
+export function goesOnOutside({ recovery, attempt }: Pick<TaskRecord, "recovery" | "attempt">): boolean {
+  return recovery === "resume" && hasBegun(attempt);
+}
+
+/** Whether a task that was handed back is known to be run by nobody, as others are by their lease. */
+function isForNobody(task: TaskRecord, { outcome }: Extract<OutsideEvent, { type: "lose" }>): boolean {
+  return outcome.reason === "unknown_tool" || (task.cancellation !== undefined && goesOnOutside(task));
 }
 
 /** Of an attempt that began and wrote nothing more, nothing is known but that. */
@@ -224,9 +239,10 @@ function retry(
 
 function lose(task: TaskRecord, event: Extract<OutsideEvent, { type: "lose" }>, at: number): Transition {
   if (task.cancellation !== undefined) {
-    const mayRun = task.attempt.state === "leased" && task.attempt.startedAt !== undefined;
+    const { attempt } = task;
+    const mayRun = goesOnOutside(task) || (attempt.state === "leased" && attempt.startedAt !== undefined);
     if (!mayRun) return cancel(task, { how: "not_started" }, at);
-    return cancel(task, { how: "still_running", error: "Its runner was lost while it was being stopped." }, at);
+    return cancel(task, { how: "still_running", error: "Its runner was lost, and nobody could stop the work." }, at);
   }
   const { outcome, statusMessage } = event;
   return { changes: { ...ending(task, at), status: "failed", outcome, statusMessage } };
@@ -296,13 +312,18 @@ function takeLastReport(changes: TaskChanges, { progress, partialOutput }: LastR
 type CancelEnd = { how: CancelHow; error?: string } & LastReport;
 
 function cancel(task: TaskRecord, event: CancelEnd, at: number): Transition {
-  // Between two tries there is nothing to stop, but there was work.
-  const how = event.how === "not_started" && hasBegun(task.attempt) ? "stopped" : event.how;
+  const how = event.how === "not_started" ? howUnbegun(task) : event.how;
   const changes: TaskChanges = { ...ending(task, at), status: "cancelled", statusMessage: cancelMessage(how) };
   changes.cancellation = { requestedAt: task.cancellation?.requestedAt ?? at, how };
   if (event.error !== undefined) changes.cancellation.error = event.error;
   takeLastReport(changes, event);
   return { changes };
+}
+
+/** Of a task that no process runs. Between two tries there is nothing to stop, but there was work. */
+function howUnbegun(task: TaskRecord): CancelHow {
+  if (goesOnOutside(task)) return "still_running";
+  return hasBegun(task.attempt) ? "stopped" : "not_started";
 }
 
 function cancelMessage(how: CancelHow): string {

@@ -200,6 +200,31 @@ describe("leasing", () => {
     expect(next({ ...task, recovery: "resume" }, lease, PASSED)).toMatchObject({ progress: { current: 3 } });
   });
 
+  it("of a task that is to be cancelled is taken where only its tool's resume can stop what it began", () => {
+    const cancellation = { requestedAt: NOW };
+    const begun = liveTask({ recovery: "resume", cancellation });
+    const taken = next(begun, { ...lease, statusMessage: "being stopped" } as TaskEvent, PASSED);
+    expect(taken).toMatchObject({ statusMessage: "being stopped", cancellation, attempt: { epoch: 2, tries: 2 } });
+    const started = next(taken, { type: "start", epoch: 2, leaseUntilAt: PASSED + 15_000 });
+    expect(started.attempt).toMatchObject({ startedAt: PASSED });
+    expect(next(next(begun, { type: "release", epoch: 1 }), lease)).toMatchObject({ cancellation });
+    expect(refusalOf({ ...begun, recovery: "retry" }, lease, PASSED)).toBe("cancel_requested");
+    const { startedAt: _startedAt, ...never } = leased() as { startedAt?: number } & ReturnType<typeof leased>;
+    expect(refusalOf({ ...begun, attempt: never }, lease, PASSED)).toBe("cancel_requested");
+  });
+
+  it("what may go on outside its lost process is not said to have stopped, or not to have started", () => {
+    const handedOver = next(liveTask({ recovery: "resume" }), { type: "release", epoch: 1 });
+    expect(refusalOf(handedOver, { type: "cancel", how: "not_started" })).toBe("goes_on_outside");
+    const lose: TaskEvent = { type: "lose", outcome: { kind: "threw", message: "lost" }, statusMessage: "lost" };
+    expect(refusalOf(handedOver, lose)).toBe("not_leased");
+    const stillRunning = { status: "cancelled", cancellation: { how: "still_running" } };
+    expect(next({ ...handedOver, cancellation: { requestedAt: NOW } } as TaskRecord, lose)).toMatchObject(stillRunning);
+    const taken = next(handedOver, lease) as LiveTask;
+    expect(next({ ...taken, cancellation: { requestedAt: NOW } }, lose, PASSED + 15_000)).toMatchObject(stillRunning);
+    expect(next(taken, { type: "cancel", epoch: 2, how: "not_started" })).toMatchObject(stillRunning);
+  });
+
   it("a task that waits for anybody who knows its tool fails by no lease", () => {
     const queued = liveTask({ attempt: { state: "queued", epoch: 1, tries: 0 } });
     const unknown = { kind: "threw", reason: "unknown_tool", message: "no such tool" } as const;
