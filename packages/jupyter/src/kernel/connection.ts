@@ -87,8 +87,8 @@ export class KernelConnection {
   readonly #watcher = new KernelWatcher();
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
   #held: { route: Route; message: KernelMessage }[] = [];
-  /** What answers requests of a session that was there before: an earlier process sent them, and they may be adopted. */
-  readonly #unclaimed: UnclaimedMessages | undefined;
+  /** What is said of requests that an earlier process sent, until they are adopted. */
+  readonly #unclaimed: UnclaimedMessages;
   #downSince: number | undefined;
   #lastEnd: SocketEnd | undefined;
   #closed: { cause: LostCause; error: JupyterError | undefined } | undefined;
@@ -97,7 +97,7 @@ export class KernelConnection {
   constructor(options: ConnectionOptions) {
     this.kernelId = options.kernelId;
     this.sessionId = options.sessionId ?? randomUUID();
-    this.#unclaimed = options.sessionId === undefined ? undefined : new UnclaimedMessages();
+    this.#unclaimed = new UnclaimedMessages(options.sessionId);
     this.#rest = options.rest;
     this.#sender = { sessionId: this.sessionId, username: options.username ?? "claimcheck" };
     this.#clock = options.clock ?? systemClock;
@@ -131,6 +131,11 @@ export class KernelConnection {
     return execution;
   }
 
+  /** Keeps what is said of a request from now on until it is adopted: to be called before its log is asked for. */
+  expect(msgId: string): void {
+    this.#unclaimed.expect(msgId);
+  }
+
   /**
    * Follows a request that an earlier process sent, or was about to send: nothing is sent. What that process heard, and what
    * was said since, is what the kernel has kept of it, or else what the server held back for the session. Never throws.
@@ -149,7 +154,7 @@ export class KernelConnection {
     if (sentBefore.log !== undefined) execution.replay(sentBefore.log);
     this.#routes.add(execution);
     const now = this.#clock.now();
-    for (const early of this.#unclaimed?.take(execution.msgId) ?? []) this.#routes.deliver(early, now);
+    for (const early of this.#unclaimed.take(execution.msgId)) this.#routes.deliver(early, now);
     if (execution.isDone) this.#routes.lose([execution], "connection_lost", "", now);
     else if (this.#canSend) this.#health.proveOver([execution], "the process that asked for it is gone");
     return execution;
@@ -324,12 +329,8 @@ export class KernelConnection {
     const change = this.#watcher.observe(message);
     if (change !== undefined) this.#onKernelChange(change);
     const now = this.#clock.now();
-    if (!this.#routes.deliver(message, now) && !this.#ownRoutes.deliver(message, now)) this.#keepUnclaimed(message);
+    if (!this.#routes.deliver(message, now) && !this.#ownRoutes.deliver(message, now)) this.#unclaimed.keep(message);
     this.#emit({ type: "message", message });
-  }
-
-  #keepUnclaimed(message: KernelMessage): void {
-    if (message.parent_header.session === this.sessionId) this.#unclaimed?.keep(message);
   }
 
   #onKernelChange(change: KernelChange): void {

@@ -1,9 +1,10 @@
 /**
  * Collecting a task's run that an earlier process began. The kernel has gone on without it: what was printed is asked for
- * again, the rest is heard as it comes, and the task ends as it would have.
+ * again, the rest is heard as it comes, and the task ends as it would have. A task that is to be cancelled is collected in
+ * the same way, and its run is interrupted as soon as it is found.
  */
 import { randomUUID } from "node:crypto";
-import { type Clock, type JsonValue, type ToolContext, within } from "@claimcheck/core";
+import { type Clock, HandedOverError, type JsonValue, type ToolContext, within } from "@claimcheck/core";
 import type { SharedKernel } from "../execution/index.js";
 import { JupyterError, type RecorderAnswer } from "../kernel/index.js";
 import type { CellKey } from "../notebook/index.js";
@@ -66,9 +67,10 @@ export async function trackedRun(
 }
 
 /**
- * Goes on with the run that `checkpoint` tells of; `anew` makes it where none was sent.
+ * Goes on with the run that `checkpoint` tells of; `anew` makes it where none was sent. When the task is cancelled, before or
+ * meanwhile, the run is stopped where it is this one that the kernel runs, and none is made.
  *
- * @throws Error when the kernel has lost the run, and as {@link answerExecution} does
+ * @throws CancelledError; Error when the kernel has lost the run, and as {@link answerExecution} does
  */
 export async function resumeExecution(
   checkpoint: JsonValue | undefined,
@@ -77,12 +79,16 @@ export async function resumeExecution(
   args: WaitArguments,
   anew: () => Promise<ExecutionResult>,
 ): Promise<ExecutionResult> {
-  if (checkpoint === undefined) return await anew();
+  if (checkpoint === undefined) {
+    ctx.cancelToken.checkCancelled();
+    return await anew();
+  }
   const left = checkpoint as unknown as RunCheckpoint;
   const { kernels, notebooks } = await bench.site(ctx);
   const kernel = await kernelOf(left, kernels, ctx, bench.clock);
-  ctx.cancelToken.checkCancelled();
+  kernel.connection.expect(left.msgId);
   const { process, log } = await kernel.recorder.read(left.msgId);
+  checkHandedOver(ctx);
   raiseIfReplaced(left, process, log);
   const execution = bench.executions.start({
     id: left.executionId,
@@ -110,14 +116,15 @@ const PATIENCE_MS = 60_000;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * The kernel that the run was sent to. Where nothing is recorded, the server's own memory of the session is all there is.
+ * The kernel that the run was sent to. Where nothing is recorded, the server's own memory of the session is all there is. For a
+ * task that is cancelled it is looked for too, whatever the server says: as long as it is not found, the run may go on.
  *
- * @throws CancelledError; Error when the kernel is gone; JupyterError when the server does not answer for a minute
+ * @throws HandedOverError; Error when the kernel is gone; JupyterError when the server does not answer for a minute
  */
 export async function kernelOf(
   left: Pick<RunCheckpoint, "kernel" | "isRecorded" | "sessionId">,
   kernels: { left(id: string, sessionId?: string): Promise<SharedKernel> },
-  { cancelToken, sendProgress }: Pick<ToolContext, "cancelToken" | "sendProgress">,
+  ctx: Pick<ToolContext, "cancelToken" | "signal" | "sendProgress">,
   clock: Clock,
 ): Promise<SharedKernel> {
   const untilAt = clock.now() + PATIENCE_MS;
@@ -127,12 +134,23 @@ export async function kernelOf(
     } catch (cause) {
       if (!JupyterError.is(cause)) throw cause;
       if (cause.code === "not_found") throw lost("kernel_died", "the server has no such kernel any more", left, cause);
-      if (cause.code !== "unreachable" || clock.now() >= untilAt) throw cause;
-      sendProgress(0, { message: `waiting for the Jupyter Server: ${cause.message}` });
+      const mayPass = cause.code === "unreachable" || ctx.cancelToken.isCancelled();
+      if (!mayPass || clock.now() >= untilAt) throw cause;
+      ctx.sendProgress(0, { message: `waiting for the Jupyter Server: ${cause.message}` });
     }
-    await within(clock, ASK_AGAIN_MS, cancelToken.wait());
-    cancelToken.checkCancelled();
+    await within(clock, ASK_AGAIN_MS, cancelled(ctx));
+    checkHandedOver(ctx);
   }
+}
+
+/** Does not settle where there is nothing new in it. */
+function cancelled({ cancelToken }: Pick<ToolContext, "cancelToken">): Promise<unknown> {
+  return cancelToken.isCancelled() ? new Promise(() => {}) : cancelToken.wait();
+}
+
+/** What is cancelled goes on to be stopped; what goes on in another process is left to that. */
+function checkHandedOver({ cancelToken, signal }: Pick<ToolContext, "cancelToken" | "signal">): void {
+  if (cancelToken.isCancelled() && signal.reason instanceof HandedOverError) throw signal.reason;
 }
 
 function raiseIfReplaced(left: RunCheckpoint, process: string | undefined, log: RecorderAnswer["log"]): void {

@@ -33,6 +33,10 @@ const request = createMessage(
   { channel: "shell", type: "execute_request", msgId: SENT.msgId },
 );
 
+function isIdle({ parent_header, content }: KernelMessage): boolean {
+  return parent_header.msg_id === SENT.msgId && content.execution_state === "idle";
+}
+
 function requestsAt(fake: FakeJupyter): string[] {
   return fake.received.map(({ header }) => header.msg_type).filter((type) => type === "execute_request");
 }
@@ -78,6 +82,23 @@ describe("a run that its kernel has kept", () => {
     fake.status("idle", request);
     expect(await execution.ended).toMatchObject({ state: "completed" });
     expect(texts).toEqual(["before", "after"]);
+  });
+
+  test("is followed from the reading of its log on: what is said in between is not missed", async () => {
+    const clock = new FakeClock();
+    const fake = await fakeJupyter();
+    const connection = await connectFake(fake, { clock });
+    connection.expect(SENT.msgId);
+    fake.say("iopub", "stream", { name: "stdout", text: "in between" }, request);
+    fake.status("idle", request);
+    await new Promise((resolve) => {
+      connection.subscribe((event) => void (event.type === "message" && isIdle(event.message) && resolve(undefined)));
+    });
+    const texts: unknown[] = [];
+    const onMessage = ({ content }: KernelMessage) => void (content.text !== undefined && texts.push(content.text));
+    const execution = connection.adopt(SENT, { log: logOf(BEGUN) }, { onMessage });
+    expect(await execution.ended).toMatchObject({ state: "completed" });
+    expect(texts).toEqual(["before", "in between"]);
   });
 
   test("and that printed more than the kernel keeps says so", async () => {
@@ -144,4 +165,47 @@ test("whatever is asked for while a run of an earlier process is at the kernel w
   fake.status("idle", request);
   await earlier.ended;
   expect((await fake.next("execute_request")).content.code).toBe("later");
+});
+
+describe("cancelling a run that an earlier process has sent", () => {
+  async function cancel(log: KernelLog) {
+    const clock = new FakeClock();
+    const fake = await fakeJupyter((it) => {
+      it.onMessage = (message) => void (message.channel === "control" && it.answerInfo(message));
+    });
+    const connection = await connectFake(fake, { clock });
+    const interrupts: number[] = [];
+    const interrupt = async (): Promise<void> => void interrupts.push(clock.now());
+    const run = new KernelQueue({ connection, interrupt, clock }).submit(SENT, {}, { sentBefore: { log } });
+    return { clock, fake, interrupts, run, cancelled: run.cancel() };
+  }
+
+  test("interrupts it where it is what the kernel runs", async () => {
+    const { fake, interrupts, run, cancelled } = await cancel(logOf(BEGUN));
+    expect(interrupts).toHaveLength(1);
+    fake.say("iopub", "error", { ename: "KeyboardInterrupt", evalue: "", traceback: [] }, request);
+    fake.status("idle", request);
+    expect(await cancelled).toMatchObject({ outcome: "stopped" });
+    expect(await run.ended).toMatchObject({ state: "interrupted" });
+  });
+
+  test("interrupts nothing where it has ended by itself, whatever the kernel runs now", async () => {
+    const { interrupts, run, cancelled } = await cancel(logOf([...BEGUN, IDLE]));
+    expect(await cancelled).toMatchObject({ outcome: "not_running" });
+    expect(await run.ended).toMatchObject({ state: "completed", interruptSent: false });
+    expect(interrupts).toEqual([]);
+  });
+
+  test("interrupts nothing while it waits behind another client's cell, and it as soon as it begins", async () => {
+    const { clock, fake, interrupts, run, cancelled } = await cancel(logOf([]));
+    await clock.advance(10_000);
+    expect(await cancelled).toEqual({ outcome: "waiting" });
+    expect(interrupts).toEqual([]);
+    fake.status("busy", request);
+    fake.say("iopub", "execute_input", { code: "x", execution_count: 1 }, request);
+    await expect.poll(() => interrupts.length).toBe(1);
+    fake.say("iopub", "error", { ename: "KeyboardInterrupt", evalue: "", traceback: [] }, request);
+    fake.status("idle", request);
+    expect(await run.ended).toMatchObject({ state: "interrupted" });
+  });
 });

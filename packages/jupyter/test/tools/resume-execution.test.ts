@@ -1,4 +1,4 @@
-import { CancelledError, directContext, type ToolContext } from "@claimcheck/core";
+import { directContext, HandedOverError, type ToolContext } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import type { SharedKernel } from "../../src/execution/index.js";
@@ -63,13 +63,29 @@ describe("the kernel of a run that an earlier process left", () => {
     await found;
   });
 
-  it("is waited for no longer once the task is cancelled", async () => {
+  it("is waited for no longer once the task goes on in another process", async () => {
     const { left } = server(UNREACHABLE);
     const { context, clock, cancelSource } = call();
-    const found = expect(kernelOf(LEFT, { left }, context, clock)).rejects.toBeInstanceOf(CancelledError);
+    const found = expect(kernelOf(LEFT, { left }, context, clock)).rejects.toBeInstanceOf(HandedOverError);
     await settle();
-    cancelSource.cancel();
+    cancelSource.cancel(new HandedOverError());
     await found;
+  });
+
+  it("is looked for as well where the task is cancelled, whatever the server says, since the run may go on there", async () => {
+    for (const when of ["before", "meanwhile"]) {
+      const { asked, left } = server(UNREACHABLE, new JupyterError("unauthorized", "wrong token"), UNREACHABLE, KERNEL);
+      const { context, clock, cancelSource } = call();
+      if (when === "before") cancelSource.cancel();
+      const found = kernelOf(LEFT, { left }, context, clock);
+      await settle();
+      cancelSource.cancel();
+      await clock.advance(3000);
+      expect(asked.length).toBeLessThan(4);
+      await clock.advance(6000);
+      expect(await found).toBe(KERNEL);
+      expect(clock.pending).toBe(0);
+    }
   });
 
   it("that the server has no more has died; what else the server says is raised as it is", async () => {
