@@ -18,56 +18,67 @@ export interface ReporterOptions {
   write: (report: Report) => Promise<void>;
 }
 
+type Said = keyof Report;
+
 export class Reporter implements Flushable {
   readonly #options: ReporterOptions;
-  #pending: Report | undefined;
-  /** All outputs so far, and whether they have been written. */
+  /** The newest of each that was said. Outputs are bounded when they are written. */
+  #progress: Progress | undefined;
+  #message: string | undefined;
   #outputs: readonly JsonValue[] | undefined;
-  #outputsPending = false;
+  /** Which of that no write has taken along; what a write that failed took along is here again. */
+  readonly #unwritten = new Set<Said>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
   }
 
   progress(progress: Progress): void {
-    this.#pending = { ...this.#pending, progress };
-    if (progress.message !== undefined) this.#pending.statusMessage = progress.message;
+    this.#progress = progress;
+    this.#unwritten.add("progress");
+    if (progress.message !== undefined) {
+      this.#message = progress.message;
+      this.#unwritten.add("statusMessage");
+    }
     this.#options.flusher.mark(this);
   }
 
-  /** The task has a newer message than the one that still waits to be written. */
+  /** The task has a newer message than the one that still waits to be written, or is being written. */
   messageIsOver(): void {
-    if (this.#pending !== undefined) delete this.#pending.statusMessage;
+    this.#message = undefined;
   }
 
   outputs(outputsSoFar: readonly JsonValue[]): void {
     // A shallow copy: the tool goes on filling its list, and may empty it.
     this.#outputs = outputsSoFar.slice();
-    this.#outputsPending = true;
+    this.#unwritten.add("partialOutput");
     this.#options.flusher.mark(this);
   }
 
   async flush(): Promise<number> {
-    const report: Report = this.#pending ?? {};
-    const outputs = this.#outputsPending ? this.#bound() : undefined;
+    const said = [...this.#unwritten];
+    this.#unwritten.clear();
+    const outputs = said.includes("partialOutput") ? this.#bound() : undefined;
+    const report: Report = {};
+    if (said.includes("progress") && this.#progress !== undefined) report.progress = this.#progress;
+    if (said.includes("statusMessage") && this.#message !== undefined) report.statusMessage = this.#message;
     if (outputs !== undefined) report.partialOutput = outputs.outputs;
-    this.#pending = undefined;
-    this.#outputsPending = false;
     try {
       if (Object.keys(report).length > 0) await this.#options.write(report);
     } catch (error) {
-      const { partialOutput, ...rest } = report;
-      this.#pending = { ...rest, ...(this.#pending as Report | undefined) };
-      this.#outputsPending ||= partialOutput !== undefined;
+      for (const member of said) this.#unwritten.add(member);
       throw error;
     }
     return outputs?.produced ?? 0;
   }
 
-  /** What goes with the last move: the newest progress and, unless a complete result replaces them, all outputs within bounds. */
+  /**
+   * What goes with the last move: the newest progress, also where a write that may yet fail has taken it along, and, unless
+   * a complete result replaces them, all outputs within bounds.
+   */
   last({ outputs }: { outputs: boolean }): Report {
     const report: Report = {};
-    if (this.#pending?.progress !== undefined) report.progress = this.#pending.progress;
+    if (this.#progress !== undefined) report.progress = this.#progress;
     const partialOutput = outputs ? this.#bound()?.outputs : undefined;
     if (partialOutput !== undefined) report.partialOutput = partialOutput;
     return report;
@@ -76,9 +87,10 @@ export class Reporter implements Flushable {
   /** Lets go of everything; nothing more is written. */
   close(): void {
     this.#options.flusher.drop(this);
-    this.#pending = undefined;
+    this.#unwritten.clear();
+    this.#progress = undefined;
+    this.#message = undefined;
     this.#outputs = undefined;
-    this.#outputsPending = false;
   }
 
   #bound(): { outputs: JsonValue[]; produced: number } | undefined {

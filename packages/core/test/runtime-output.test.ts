@@ -5,6 +5,20 @@ import { FaultyStore, outage } from "./kit/faulty-store.js";
 import { text } from "./kit/records.js";
 import { type done, HeldHandler, openRuntime, stoppable, taskOf } from "./kit/runtime.js";
 
+/** Holds back writes of progress while the work runs, until what it answers is called: then they fail, and later ones do not. */
+function failReports(store: FaultyStore): () => void {
+  let fail = (): void => {};
+  const failing = new Promise<never>((_, reject) => {
+    fail = () => reject(new Error("the store is out"));
+  });
+  store.before = ({ changes }) =>
+    changes?.progress !== undefined && changes.outcome === undefined ? failing : undefined;
+  return () => {
+    store.before = () => {};
+    fail();
+  };
+}
+
 const LINES = Array.from({ length: 500 }, (_, n) => `line ${n}`);
 
 describe("partial output", () => {
@@ -141,6 +155,43 @@ describe("partial output", () => {
       statusMessage: "third",
     });
     held.end();
+  });
+
+  it("a message that a newer one has replaced is not written when the store is back", async () => {
+    const store = new FaultyStore();
+    const held = new HeldHandler();
+    const { start, get, clock } = await openRuntime(held.handler, { store });
+    const { taskId } = await start();
+    await settle();
+    const task = taskOf(held.contexts[0]);
+    const fail = failReports(store);
+    task.sendProgress(1, { message: "old" });
+    await settle();
+    expect(await task.requireInput("Which?")).toBe(true);
+    fail();
+    await clock.advance(5000);
+    expect(await get(taskId)).toMatchObject({
+      status: "input_required",
+      statusMessage: "Which?",
+      progress: { current: 1 },
+    });
+    held.end();
+  });
+
+  it("progress whose write fails as the work ends is the ended task's", async () => {
+    const store = new FaultyStore();
+    const held = new HeldHandler();
+    const { start, get, clock } = await openRuntime(held.handler, { store });
+    const { taskId } = await start();
+    await settle();
+    const fail = failReports(store);
+    taskOf(held.contexts[0]).sendProgress(3, { total: 3 });
+    await settle();
+    held.end();
+    await settle();
+    fail();
+    await clock.advance(5000);
+    expect(await get(taskId)).toMatchObject({ status: "completed", progress: { current: 3, total: 3 } });
   });
 });
 
