@@ -2,15 +2,7 @@
 import type { TaskRecord, TaskSummary } from "@claimcheck/core";
 import { type Answer, type Dialect, decideByRequest, PARTIAL_OUTPUT_META } from "./dialect.js";
 import { cancelledEmpty, legacyGot, legacyList, legacyTask, type Shown } from "./legacy-task.js";
-import {
-  errorText,
-  partialOutputOf,
-  partialResult,
-  statusMessageOf,
-  thrownResult,
-  withMeta,
-  withRelatedTask,
-} from "./tool-result.js";
+import { failedResult, partialOutputOf, partialResult, withMeta, withRelatedTask } from "./tool-result.js";
 
 export const core20251125: Dialect = dialect(shownOf);
 
@@ -51,8 +43,7 @@ function outcomeKind(task: TaskRecord | TaskSummary): string | undefined {
 }
 
 function messageOf(task: TaskRecord | TaskSummary): string | undefined {
-  if ("outcome" in task && task.outcome.kind === "error_result") return errorText(task.outcome.result);
-  return statusMessageOf(task);
+  return task.statusMessage ?? (outcomeKind(task) === "error_result" ? "The tool reported an error." : undefined);
 }
 
 function result(task: TaskRecord): Answer | "wait" {
@@ -64,7 +55,7 @@ function result(task: TaskRecord): Answer | "wait" {
       return { result: withRelatedTask(task.outcome.result, task.taskId) };
     case "failed":
       if (task.outcome.kind === "protocol_error") return { raised: task.outcome.error };
-      return { result: withRelatedTask(thrownResult(task.outcome.message), task.taskId) };
+      return { result: withRelatedTask(failedResult(task, task.outcome), task.taskId) };
     case "cancelled":
       return cancelledResult(task);
   }

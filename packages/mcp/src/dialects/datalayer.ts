@@ -20,7 +20,7 @@ import {
   legacyTask,
   type Shown,
 } from "./legacy-task.js";
-import { partialOutputOf, partialResult, statusMessageOf, withRelatedTask } from "./tool-result.js";
+import { partialOutputOf, partialResult, withRelatedTask } from "./tool-result.js";
 
 export const datalayer: Dialect = {
   name: DATALAYER_EXTENSION,
@@ -46,7 +46,7 @@ export const datalayer: Dialect = {
 };
 
 function shownOf(task: TaskRecord | TaskSummary): Shown {
-  return { status: task.status, statusMessage: statusMessageOf(task) };
+  return { status: task.status, statusMessage: task.statusMessage };
 }
 
 function result(task: TaskRecord): Answer | "wait" {

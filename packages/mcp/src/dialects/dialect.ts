@@ -21,8 +21,8 @@ export const RELATED_TASK_META = "io.modelcontextprotocol/related-task";
 /** `_meta` key of a call: its idempotency key. */
 export const IDEMPOTENCY_META = "io.datalayer/idempotency-key";
 /**
- * `_meta` key. `true` on a result: the work was stopped, this is what it had produced. `true` on a `tasks/get` request:
- * asks for what there is so far, answered under the same key.
+ * `_meta` key. `true` on a result: the work was ended before its own end, this is what it had produced. `true` on a `tasks/get`
+ * request: asks for what there is so far, or was when it failed; answered under the same key.
  */
 export const PARTIAL_OUTPUT_META = "io.datalayer/partial-output";
 /** `_meta` key of a claim check: what a host may tell its model at once (2025-11-25, tasks, "Model Immediate Response"). */

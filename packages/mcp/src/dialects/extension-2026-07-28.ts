@@ -18,20 +18,13 @@ import {
 import { inputRequests } from "./input-requests.js";
 import { isoInstant } from "./iso-instant.js";
 import { ttlFromCreation } from "./legacy-task.js";
-import {
-  partialOutputOf,
-  partialResult,
-  statusMessageOf,
-  thrownResult,
-  withMeta,
-  withoutRelatedTask,
-} from "./tool-result.js";
+import { failedResult, partialOutputOf, partialResult, withMeta, withoutRelatedTask } from "./tool-result.js";
 
 export const extension20260728: Dialect = {
   name: TASKS_EXTENSION,
   asksByRequest: false,
   decide: ({ taskSupport }) => (taskSupport === "forbidden" ? DIRECT : TASK),
-  created: (task, _era, now) => ({ resultType: "task", ...flatTask(task, task.status, now) }),
+  created: (task, _era, now) => ({ resultType: "task", ...flatTask(task, now) }),
   got: (task, options) => ({ resultType: "complete", ...detailedTask(task, options) }),
   listed: () => ({ fault: methodNotFound() }),
   result: () => ({ fault: methodNotFound() }),
@@ -67,10 +60,10 @@ function pollIntervalMs(task: TaskRecord, now: number): number {
   return POLL_INTERVALS.find(({ untilAgeMs }) => age < untilAgeMs)?.intervalMs ?? 5_000;
 }
 
-function flatTask(task: TaskRecord, status: TaskStatus, now: number): JsonObject {
+function flatTask(task: TaskRecord, now: number): JsonObject {
+  const status = shownStatus(task);
   const wire: JsonObject = { taskId: task.taskId, status };
-  const message = statusMessageOf(task);
-  if (message !== undefined) wire.statusMessage = boundedText(message);
+  if (task.statusMessage !== undefined) wire.statusMessage = boundedText(task.statusMessage);
   wire.createdAt = isoInstant(task.createdAt);
   wire.lastUpdatedAt = isoInstant(task.lastUpdatedAt);
   wire.ttlMs = Math.round(ttlFromCreation(task));
@@ -84,7 +77,7 @@ function shownStatus(task: TaskRecord): TaskStatus {
 }
 
 function detailedTask(task: TaskRecord, { now, partialOutput }: GetOptions): JsonObject {
-  const wire = { ...flatTask(task, shownStatus(task), now), ...outcomeMembers(task) };
+  const wire = { ...flatTask(task, now), ...outcomeMembers(task) };
   if (partialOutput !== true) return wire;
   return withMeta(wire, { [PARTIAL_OUTPUT_META]: partialOutputOf(task) ?? [] });
 }
@@ -98,7 +91,7 @@ function outcomeMembers(task: TaskRecord): JsonObject {
     case "completed":
       return { result: inlined(task.outcome.result) };
     case "failed":
-      if (task.outcome.kind === "threw") return { result: inlined(thrownResult(task.outcome.message)) };
+      if (task.outcome.kind === "threw") return { result: inlined(failedResult(task, task.outcome)) };
       return { error: { ...task.outcome.error } };
     case "cancelled": {
       const outputs = partialOutputOf(task);

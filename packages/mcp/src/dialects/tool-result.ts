@@ -1,12 +1,6 @@
 /** The tool results that records come to, the same in every dialect. */
-import type { JsonObject, JsonValue, Outcome, TaskRecord, TaskSummary } from "@claimcheck/core";
-import { type Answer, RELATED_TASK_META } from "./dialect.js";
-
-/** What an `isError` result says went wrong: its text blocks. */
-export function errorText(result: JsonObject): string {
-  const texts = textsOf(Array.isArray(result.content) ? result.content : []);
-  return texts.length > 0 ? texts.join("\n") : "The tool reported an error.";
-}
+import type { JsonObject, JsonValue, Outcome, TaskRecord } from "@claimcheck/core";
+import { type Answer, PARTIAL_OUTPUT_META, RELATED_TASK_META } from "./dialect.js";
 
 /** What text blocks say. */
 export function textsOf(blocks: readonly JsonValue[]): string[] {
@@ -23,6 +17,16 @@ export function thrownResult(message: string): JsonObject {
   return { content: [{ type: "text", text: message }], isError: true };
 }
 
+/**
+ * The result of a task that failed without an error of the protocol: of a tool that threw, exactly what the direct call gives.
+ * What the engine ended no direct call is like: there comes first what was produced, as in the result of a cancelled task.
+ */
+export function failedResult(task: TaskRecord, { message, reason }: Extract<Outcome, { kind: "threw" }>): JsonObject {
+  const outputs = partialOutputOf(task);
+  if (reason === undefined || outputs === undefined) return thrownResult(message);
+  return withMeta({ ...partialResult([...outputs, message]), isError: true }, { [PARTIAL_OUTPUT_META]: true });
+}
+
 /** The answer to a direct call that came to `outcome`. */
 export function outcomeAnswer(outcome: Outcome): Answer {
   switch (outcome.kind) {
@@ -34,12 +38,6 @@ export function outcomeAnswer(outcome: Outcome): Answer {
     case "protocol_error":
       return { raised: outcome.error };
   }
-}
-
-/** The task's status message; of a failed one that has none, why it failed. */
-export function statusMessageOf(task: TaskRecord | TaskSummary): string | undefined {
-  if (task.statusMessage !== undefined || !("outcome" in task) || task.status !== "failed") return task.statusMessage;
-  return task.outcome.kind === "threw" ? task.outcome.message : task.outcome.error.message;
 }
 
 /** The partial output of a task that produced any. */

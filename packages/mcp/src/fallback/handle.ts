@@ -12,7 +12,7 @@ import {
 } from "@claimcheck/core";
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { legacyTask } from "../dialects/legacy-task.js";
-import { partialOutputOf, partialResult, statusMessageOf, textsOf } from "../dialects/tool-result.js";
+import { partialOutputOf, partialResult, textsOf } from "../dialects/tool-result.js";
 import { ELICIT } from "../questions/question.js";
 import type { ShownConfig } from "../tools/config.js";
 import { asObject } from "../wire/request.js";
@@ -30,7 +30,7 @@ export function handle(task: TaskRecord): JsonObject {
 
 /** The task as the plain tools show it. */
 export function shownTask(task: TaskRecord | TaskSummary): JsonObject {
-  const shown = { status: task.status, statusMessage: statusMessageOf(task) };
+  const shown = { status: task.status, statusMessage: task.statusMessage };
   return { ...legacyTask(task, shown), tool: task.toolName };
 }
 

@@ -8,6 +8,7 @@ import {
   ERROR_RESULT,
   failed,
   inputRequired,
+  LOST,
   PROTOCOL_ERROR,
   RESULT,
   THREW,
@@ -88,11 +89,12 @@ describe("tasks/get and tasks/list", () => {
     expect(core20251125.got(failed(outcome), { now })).toMatchObject({ status: "failed", statusMessage });
   });
 
-  it("a listing shows the same statuses, without the payloads", () => {
-    const tasks = [working(), inputRequired(), toolError(ERROR_RESULT), failed(THREW), cancelled(), completed(RESULT)];
+  it("a listing shows every task as tasks/get does", () => {
+    const silent = toolError({ content: [], isError: true });
+    const ended = [toolError(ERROR_RESULT), silent, failed(THREW), cancelled(), completed(RESULT)];
+    const tasks = [working(), inputRequired(), ...ended];
     const answer = core20251125.listed({ tasks: tasks.map((task) => summarize(task)) });
-    const statuses = tasks.map((task) => core20251125.got(task, { now }).status);
-    expect(answer).toMatchObject({ result: { tasks: statuses.map((status) => ({ status })) } });
+    expect(answer).toEqual({ result: { tasks: tasks.map((task) => core20251125.got(task, { now })) } });
     expect(answer).not.toHaveProperty("result.nextCursor");
   });
 });
@@ -115,6 +117,19 @@ describe("tasks/result", () => {
   it("of a tool that threw is the isError result that the direct call gives", () => {
     expect(core20251125.result(failed(THREW, { partialOutput: ["x"] }))).toEqual({
       result: { content: [{ type: "text", text: "the kernel died" }], isError: true, _meta: related },
+    });
+  });
+
+  it("of a task that did not end by itself shows what it had produced, and then why it ended", () => {
+    expect(core20251125.result(failed(LOST, { partialOutput: ["x"] }))).toEqual({
+      result: {
+        content: [
+          { type: "text", text: "x" },
+          { type: "text", text: "the process was lost" },
+        ],
+        isError: true,
+        _meta: { "io.datalayer/partial-output": true, ...related },
+      },
     });
   });
 

@@ -7,6 +7,7 @@ import {
   ERROR_RESULT,
   failed,
   inputRequired,
+  LOST,
   PROTOCOL_ERROR,
   RESULT,
   THREW,
@@ -64,6 +65,15 @@ describe("creation", () => {
   });
 });
 
+it("a retry's claim check says of a task that has ended what tasks/get says", () => {
+  const ended = [completed(RESULT), toolError(ERROR_RESULT), failed(THREW), failed(PROTOCOL_ERROR), cancelled()];
+  for (const task of ended) {
+    const { resultType, ...claim } = extension20260728.created(task, "2026", now);
+    expect(resultType).toBe("task");
+    expect(got(task)).toMatchObject(claim);
+  }
+});
+
 describe("tasks/get", () => {
   it.each([
     [0, 100],
@@ -110,6 +120,18 @@ describe("tasks/get", () => {
       result: { content: [{ type: "text", text: "the kernel died" }], isError: true, resultType: "complete" },
     });
     expect(task).not.toHaveProperty("error");
+  });
+
+  it("a task that did not end by itself shows what it had produced, and then why it ended", () => {
+    expect(got(failed(LOST, { partialOutput: ["x"] }))).toMatchObject({
+      status: "completed",
+      result: {
+        content: [{ text: "x" }, { text: "the process was lost" }],
+        isError: true,
+        _meta: { "io.datalayer/partial-output": true },
+      },
+    });
+    expect(got(failed(THREW, { partialOutput: ["x"] })).result).toEqual(got(failed(THREW)).result);
   });
 
   it("a protocol error is a failed task with that error, and says why", () => {

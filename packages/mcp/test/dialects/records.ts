@@ -36,14 +36,17 @@ export function completed(result: JsonObject, extra: Partial<TaskFields> = {}): 
 }
 
 export function toolError(result: JsonObject, extra: Partial<TaskFields> = {}): TaskRecord {
-  return { ...fields, ...finished, ...extra, status: "completed", outcome: { kind: "error_result", result } };
+  const texts = (result.content as { text?: string }[]).flatMap(({ text }) => text ?? []);
+  const said = texts.length > 0 ? { statusMessage: texts.join("\n") } : {};
+  return { ...fields, ...finished, ...said, ...extra, status: "completed", outcome: { kind: "error_result", result } };
 }
 
 export function failed(
   outcome: Extract<Outcome, { kind: "threw" | "protocol_error" }>,
   extra: Partial<TaskFields> = {},
 ): TaskRecord {
-  return { ...fields, ...finished, ...extra, status: "failed", outcome };
+  const statusMessage = outcome.kind === "threw" ? outcome.message : outcome.error.message;
+  return { ...fields, ...finished, statusMessage, ...extra, status: "failed", outcome };
 }
 
 export function cancelled(extra: Partial<TaskFields> = {}): TaskRecord {
@@ -51,6 +54,7 @@ export function cancelled(extra: Partial<TaskFields> = {}): TaskRecord {
 }
 
 export const THREW = { kind: "threw", message: "the kernel died" } as const;
+export const LOST = { kind: "threw", message: "the process was lost", reason: "runner_lost" } as const;
 export const PROTOCOL_ERROR = {
   kind: "protocol_error",
   error: { code: -32042, message: "not today", data: { day: "Sunday" } },
