@@ -4,7 +4,6 @@ import type { JSONRPCMessage, JSONRPCRequest, MessageExtraInfo } from "@modelcon
 import type { Binding } from "./binding.js";
 import { type Callee, decideIncoming } from "./calls/incoming-call.js";
 import { taskOfState } from "./fallback/attend.js";
-import { promotes } from "./fallback/promoted-call.js";
 import { answersMethod, createsTask } from "./fast-path.js";
 import { asLogLevel, noLogLevel } from "./logging.js";
 import { isFirstState } from "./questions/ask-first.js";
@@ -46,7 +45,7 @@ function takeCall(
     const sender = messageSender(request.id, extra, connection.sessionId);
     if (createsTask(binding, { request, toolName: callee.name, sender, intent, connection })) return null;
     connection.expect(request.id, intent);
-  } else if (promotes(binding.shared, callee)) {
+  } else if (callee.promotes === true) {
     connection.keepArguments(request.id, asObject(params.arguments) ?? {});
   }
   return forSdk(request, params, connection);

@@ -28,7 +28,7 @@ import { Binding, type Shared } from "./binding.js";
 import { runCall } from "./calls/run-call.js";
 import type { Contract, IsErrorAs } from "./dialects/choose.js";
 import { promotable } from "./fallback/handle.js";
-import { promotes } from "./fallback/promoted-call.js";
+import { checkPromotion } from "./fallback/promoted-call.js";
 import { Subscriptions } from "./listen/subscriptions.js";
 import { defaultPrincipalOf, identify, type Ownership, type Principal } from "./owner.js";
 import { FirstRounds } from "./questions/ask-first.js";
@@ -63,7 +63,7 @@ export interface TasksOptions extends TaskRuntimeOptions {
   keepHeaders?: readonly string[];
   /**
    * Give clients that know no tasks plain tools to reach theirs: `task_list`, `task_status`, `task_result`, `task_cancel`
-   * and `task_answer`, on every server; and let calls of tools with `promoteAfterMs` go on as tasks. Default: no.
+   * and `task_answer`, on every server; and let tools have their calls go on as tasks (`promoteAfterMs`). Default: no.
    */
   fallbackTools?: boolean;
   /** Answer the commonest requests of tasks without the SDK's dispatch. The answers are the same. Default: yes. */
@@ -241,6 +241,7 @@ class BoundTasks implements Tasks {
     handler: RunnerHandlers<Input, Output>[Runner],
   ): RegisteredTool {
     checkTool(name, config);
+    checkPromotion(name, config as AnyToolConfig, this.#shared.fallbackTools);
     const run = this.#runners.handler(name, config as AnyToolConfig, handler);
     const runnable = this.#runners.withResume(name, config as AnyToolConfig);
     const binding = this.#bindingOf(server);
@@ -249,7 +250,7 @@ class BoundTasks implements Tasks {
       logger: this.#shared.logger,
     });
     const shown = shownConfig(config as AnyToolConfig);
-    const registered = registerOnSdk(binding, tool, promotes(this.#shared, tool) ? promotable(shown) : shown);
+    const registered = registerOnSdk(binding, tool, tool.promotes ? promotable(shown) : shown);
     binding.add(tool, registered);
     if (tool.taskSupport !== "forbidden") {
       // registerTool drops the member, but lists what is set here.

@@ -40,6 +40,8 @@ describe("registerTool", () => {
     [{ inputSchema: { depth: z.number() } }, "inputSchema must be a Standard Schema, such as z.object({ … })"],
     [{ outputSchema: { type: "object" } }, "outputSchema must be a Standard Schema"],
     [{ promoteAfterMs: Number.NaN }, "promoteAfterMs must be"],
+    [{ ttl: 1000 }, 'ttl of the tool "dig" is about tasks, and there are none of it'],
+    [{ execution: { taskSupport: "forbidden" }, recovery: "retry" }, 'give it execution.taskSupport "optional" or'],
   ])("refuses %o, and registers nothing", (config, why) => {
     const tasks = createTasks();
     const server = newServer();

@@ -25,8 +25,8 @@ export interface Spoken {
 export interface Callee {
   name: string;
   taskSupport: TaskSupport;
-  /** After how long a direct call goes on as a task, where it may. */
-  promoteAfterMs?: number | undefined;
+  /** Whether its direct calls go on as tasks when they take long. Default: no. */
+  promotes?: boolean;
 }
 
 /** `run` is the SDK's; `task` carries what the caller asked for. */

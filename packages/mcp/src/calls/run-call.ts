@@ -5,7 +5,7 @@ import type { Binding } from "../binding.js";
 import type { Answer } from "../dialects/dialect.js";
 import { outcomeAnswer } from "../dialects/tool-result.js";
 import { attendantOf, taskOfState } from "../fallback/attend.js";
-import { callPromotable, promotes } from "../fallback/promoted-call.js";
+import { callPromotable } from "../fallback/promoted-call.js";
 import type { Answers } from "../questions/ask-first.js";
 import { isCallState, type Turn } from "../questions/parked-calls.js";
 import type { Tool } from "../tools/tool.js";
@@ -78,7 +78,7 @@ async function askFirst(call: Admitted): Promise<{ answers: Answers | undefined 
 /** Runs a call whose caller waits for its result; as a task, where it may go on as one. */
 async function callForResult(call: Admitted, answers: Answers | undefined): Promise<Answer> {
   const { binding, tool, input, context } = call;
-  const attendant = promotes(binding.shared, tool) ? attendantOf(binding, context) : null;
+  const attendant = tool.promotes ? attendantOf(binding, context) : null;
   if (attendant === null) return turnAnswer(await nextTurn(call, answers));
   return (await callPromotable(binding, tool, input, answers, context, attendant)) ?? turnAnswer(OVER);
 }

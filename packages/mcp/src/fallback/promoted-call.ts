@@ -13,24 +13,31 @@ import {
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Binding, Shared } from "../binding.js";
 import { DirectChannel } from "../calls/direct-channel.js";
-import { type Answer, noSuchTask, type TaskSupport } from "../dialects/dialect.js";
+import { type Answer, noSuchTask } from "../dialects/dialect.js";
 import type { Answers } from "../questions/ask-first.js";
 import { giveAnswers } from "../questions/take-answer.js";
+import type { AnyToolConfig } from "../tools/config.js";
 import type { Tool } from "../tools/tool.js";
 import { inputResponsesOf } from "../wire/request.js";
 import { type Attendant, attend, endAnswer, stateAnswer, taskOfState } from "./attend.js";
 
-/** @throws TypeError for a tool whose direct calls cannot go on as tasks */
-export function checkPromotion(toolName: string, taskSupport: TaskSupport, promoteAfterMs: number | undefined): void {
-  if (promoteAfterMs === undefined || taskSupport === "optional") return;
-  throw new TypeError(
-    `promoteAfterMs of tool ${toolName} needs taskSupport "optional": with "${taskSupport}" no direct call becomes a task.`,
-  );
-}
-
-/** Whether direct calls of the tool may go on as tasks: without the tools that collect them nobody could. */
-export function promotes({ fallbackTools }: Shared, tool: { promoteAfterMs?: number | undefined }): boolean {
-  return fallbackTools && tool.promoteAfterMs !== undefined;
+/** @throws TypeError for a tool whose direct calls cannot go on as tasks, or would do so where nobody could collect them */
+export function checkPromotion(
+  toolName: string,
+  { promoteAfterMs, execution: { taskSupport = "forbidden" } = {} }: AnyToolConfig,
+  fallbackTools: boolean,
+): void {
+  if (promoteAfterMs === undefined) return;
+  if (taskSupport !== "optional") {
+    throw new TypeError(
+      `promoteAfterMs of tool ${toolName} needs taskSupport "optional": with "${taskSupport}" no direct call becomes a task.`,
+    );
+  }
+  if (!fallbackTools) {
+    throw new TypeError(
+      `promoteAfterMs of tool ${toolName} needs createTasks({ fallbackTools: true }): without those tools its callers could not collect what goes on.`,
+    );
+  }
 }
 
 /** Runs a call as a task, or goes on with one that was asked in a round before; `null` when that one is over. */
@@ -104,7 +111,7 @@ async function nextRound(
 async function attendCall(
   shared: Shared,
   taskId: string,
-  { promoteAfterMs = 0 }: Tool,
+  { promoteAfterMs }: Tool,
   attendant: Attendant,
 ): Promise<Answer | null> {
   const { runtime, logger } = shared;

@@ -50,9 +50,9 @@ export interface ToolConfig<
   /**
    * How long a direct call may take, ms, before it is answered with what it has produced so far and the id of a task as
    * which it goes on: for clients that know no tasks, and would give up on the call. Needs `taskSupport: "optional"`, and
-   * takes effect where the server has the tools to collect it by (`createTasks({ fallbackTools: true })`); the call is a
-   * task from its start then. Not {@link inlineMs}, which delays an answer for clients that know tasks: that is short, this
-   * is a little less than a client waits. Default: direct calls run to their end.
+   * the tools to collect it by (`createTasks({ fallbackTools: true })`); the call is a task from its start. Not
+   * {@link inlineMs}, which delays an answer for clients that know tasks: that is short, this is a little less than a client
+   * waits. Default: direct calls run to their end.
    */
   promoteAfterMs?: number;
   /**

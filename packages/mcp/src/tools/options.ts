@@ -49,10 +49,25 @@ const EXECUTION: OptionRules<NonNullable<AnyToolConfig["execution"]>> = {
   runner: anything,
 };
 
+/** What a direct call knows nothing of. */
+const OF_TASKS = [
+  "immediateResponse",
+  "recovery",
+  "maxRunMs",
+  "ttl",
+  "pollInterval",
+  "inlineMs",
+] as const satisfies (keyof AnyToolConfig)[];
+
 /** @throws TypeError, RangeError that name the tool, the option and what would be right */
 export function checkTool(name: string, config: object): void {
-  const of = `The tool ${JSON.stringify(name)}`;
-  checkOptions<AnyToolConfig>(of, config, OPTIONS);
+  const quoted = JSON.stringify(name);
+  checkOptions<AnyToolConfig>(`The tool ${quoted}`, config, OPTIONS);
   const { execution = {} } = config as AnyToolConfig;
-  checkOptions(`execution of the tool ${JSON.stringify(name)}`, execution, EXECUTION);
+  checkOptions(`execution of the tool ${quoted}`, execution, EXECUTION);
+  const idle = OF_TASKS.find((option) => (config as AnyToolConfig)[option] !== undefined);
+  if (idle === undefined || (execution.taskSupport ?? "forbidden") !== "forbidden") return;
+  throw new TypeError(
+    `${idle} of the tool ${quoted} is about tasks, and there are none of it: give it execution.taskSupport "optional" or "required".`,
+  );
 }

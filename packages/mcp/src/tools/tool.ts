@@ -15,7 +15,6 @@ import {
 } from "@claimcheck/core";
 import type { StandardSchemaV1, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { TaskSupport } from "../dialects/dialect.js";
-import { checkPromotion } from "../fallback/promoted-call.js";
 import { type Answers, type AskFirst, askAll, NO_ANSWERS } from "../questions/ask-first.js";
 import { type Asker, taskAsker } from "../questions/asker.js";
 import { HandlerContext } from "../questions/tool-context.js";
@@ -49,7 +48,6 @@ export class Tool {
     assertRecovery(name, config.recovery);
     this.name = name;
     this.taskSupport = config.execution?.taskSupport ?? "forbidden";
-    checkPromotion(name, this.taskSupport, config.promoteAfterMs);
     this.#config = config;
     this.#handler = handler;
     const { outputSchema, recovery } = config;
@@ -83,9 +81,14 @@ export class Tool {
     }
   }
 
-  /** After how long a direct call goes on as a task, where it may. */
-  get promoteAfterMs(): number | undefined {
-    return this.#config.promoteAfterMs;
+  /** Whether its direct calls go on as tasks when they take long. */
+  get promotes(): boolean {
+    return this.#config.promoteAfterMs !== undefined;
+  }
+
+  /** After how long they do. */
+  get promoteAfterMs(): number {
+    return this.#config.promoteAfterMs ?? 0;
   }
 
   /** The tool as the runtime runs it. */

@@ -86,12 +86,9 @@ it("a call that takes longer answers its output so far and a handle, and its res
   expect((await result).result).toMatchObject({ content: [{ text: "dug" }] });
 });
 
-it.each([
-  ["without the tools to collect it by", { fallbackTools: false }],
-  ["for somebody who can own no task", { ownership: "principal" }],
-])("%s a call is not promoted, and runs to its end", async (_why, options) => {
+it("a call of somebody who can own no task is not promoted, and runs to its end", async () => {
   const digging = gate<string>();
-  const { tasks, connect, clock } = promoting(() => digging.promise, {}, options);
+  const { tasks, connect, clock } = promoting(() => digging.promise, {}, { ownership: "principal" });
   const client = await connect();
   const call = client.call("dig");
   await clock.advance(3_600_000);
@@ -101,10 +98,17 @@ it.each([
   expect((await call).result).toMatchObject({ content: [{ text: "dug" }] });
 });
 
-it("by default there is neither a tool nor a hint of it", async () => {
-  const client = await promoting(() => "", {}, { fallbackTools: false }).connect();
-  const { result } = await client.request("tools/list");
-  expect(JSON.stringify(result)).not.toContain("task_result");
+it("by default there is no tool to collect by, and a tool that needs one is refused with the reason", async () => {
+  const { connect } = scene((tasks, server) => {
+    const config = { ...PROMOTED, description: "Digs." };
+    expect(() => tasks.registerTool(server, "dig", config, () => "dug")).toThrow(
+      "promoteAfterMs of tool dig needs createTasks({ fallbackTools: true })",
+    );
+    tasks.registerTool(server, "plain", {}, () => "dug");
+  });
+  const { result } = await (await connect()).request("tools/list");
+  expect(result).toMatchObject({ tools: [{ name: "plain" }] });
+  expect((result as { tools: unknown[] }).tools).toHaveLength(1);
 });
 
 it("progress is told until the call is answered, and not after", async () => {

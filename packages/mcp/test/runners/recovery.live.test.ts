@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { TasksOptions } from "../../src/index.js";
-import { eventually } from "../wire/raw-client.js";
-import { type Scene, scene, sharedMemory } from "../wire/servers.js";
+import { handOver, scene, sharedMemory } from "../wire/servers.js";
 
 const module = new URL("../programs/worker-tools.mjs", import.meta.url);
 const THREADS: TasksOptions = { workerThreads: { execArgv: [] } };
@@ -15,18 +14,6 @@ function fileIn(): string {
   const folder = mkdtempSync(join(tmpdir(), "claimcheck-recovery-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "file");
-}
-
-/** Has one server begin a task and leave when that has kept a checkpoint, and the next one collect it. */
-async function handOver(serve: () => Scene, args: object) {
-  const leaving = serve();
-  const client = await leaving.connect();
-  const { taskId } = await client.callTask("dig", { arguments: args });
-  const owner = JSON.stringify(["single-user"]);
-  await eventually(async () => (await leaving.tasks.runtime.get(owner, taskId))?.checkpoint !== undefined, 20_000);
-  await leaving.tasks.close();
-  const next = await serve().connect();
-  return { taskId, result: (await next.request("tasks/result", { taskId })).result };
 }
 
 it("a worker's task that its server hands over is told so, and goes on in a thread of the next server", async () => {
@@ -107,7 +94,7 @@ it("what a worker's tool resumes with is checked when it is registered", async (
     tasks.registerTool(
       server,
       "dig",
-      { execution: { runner: "worker" }, recovery: { resume: { module: "./go-on.js" } } },
+      { execution: { taskSupport: "optional", runner: "worker" }, recovery: { resume: { module: "./go-on.js" } } },
       { module, export: "goOn" },
     ),
   );

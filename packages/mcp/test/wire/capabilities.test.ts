@@ -25,7 +25,7 @@ it("the official extension's value is exactly {}", async () => {
 
 it("tools/list shows whether a tool runs as a task, and nothing of how it is run", async () => {
   const { connect } = scene((tasks, server) => {
-    for (const taskSupport of ["optional", "required", "forbidden"] as const) {
+    for (const taskSupport of ["optional", "required"] as const) {
       const config = {
         execution: { taskSupport, runner: "async" as const },
         maxRunMs: 5,
@@ -34,6 +34,8 @@ it("tools/list shows whether a tool runs as a task, and nothing of how it is run
       };
       tasks.registerTool(server, taskSupport, { ...config, description: "digs" }, () => "dug");
     }
+    const execution = { taskSupport: "forbidden", runner: "async" } as const;
+    tasks.registerTool(server, "forbidden", { execution, description: "digs" }, () => "dug");
     tasks.registerTool(server, "plain", { description: "digs" }, () => "dug");
   });
   const { result } = await (await connect()).request("tools/list");

@@ -1,10 +1,9 @@
 /** Tools that are run again, or go on where they were, as their clients see it. */
-import type { JsonObject } from "@claimcheck/core";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { RetryableError } from "../../src/index.js";
 import { eventually } from "./raw-client.js";
-import { OPTIONAL, scene, sharedMemory } from "./servers.js";
+import { handOver, OPTIONAL, scene, sharedMemory } from "./servers.js";
 
 it("a task whose tool throws what may pass is run again; a direct call is told at once", async () => {
   let runs = 0;
@@ -77,15 +76,8 @@ it("a task that its server hands over is resumed with its arguments as their sch
         ),
       { store: store(), ownership: "single-user" },
     );
-  const leaving = serve();
-  const client = await leaving.connect();
-  const { taskId } = await client.callTask("dig");
-  const owner = (await store().list({ limit: 1 })).tasks[0]?.owner ?? "";
-  await eventually(async () => (await leaving.tasks.runtime.get(owner, taskId))?.checkpoint !== undefined);
-  await leaving.tasks.close();
-  const next = await serve().connect();
-  const { result } = await next.request("tasks/result", { taskId });
-  expect((result as JsonObject).structuredContent).toEqual({ dug: 3 });
+  const { taskId, result } = await handOver(serve);
+  expect(result?.structuredContent).toEqual({ dug: 3 });
   expect(resumed).toEqual([{ feet: 3, checkpoint: { at: 1 }, taskId }]);
 });
 

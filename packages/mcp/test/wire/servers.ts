@@ -3,7 +3,7 @@ import { MemoryStore, type TaskStore } from "@claimcheck/core";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { createTasks, type Tasks, type TasksOptions, type ToolContext } from "../../src/index.js";
-import { connectInMemory, type Declares, type RawClient } from "./raw-client.js";
+import { connectInMemory, type Declares, eventually, type RawClient, type Reply } from "./raw-client.js";
 
 /** Says nothing. */
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -47,4 +47,22 @@ export function sharedMemory(): () => TaskStore {
     update: (taskId, version, changes) => memory.update(taskId, version, changes),
     findByKey: (owner, key) => memory.findByKey(owner, key),
   });
+}
+
+/**
+ * Has one server begin the task `dig` and leave when that has kept a checkpoint, and the next one collect it. Both are made
+ * by `serve`, on a store that they share, for one person.
+ */
+export async function handOver(
+  serve: () => Scene,
+  args: object = {},
+): Promise<{ taskId: string; result: Reply["result"] }> {
+  const leaving = serve();
+  const client = await leaving.connect();
+  const { taskId } = await client.callTask("dig", { arguments: args });
+  const owner = JSON.stringify(["single-user"]);
+  await eventually(async () => (await leaving.tasks.runtime.get(owner, taskId))?.checkpoint !== undefined, 20_000);
+  await leaving.tasks.close();
+  const next = await serve().connect();
+  return { taskId, result: (await next.request("tasks/result", { taskId })).result };
 }
