@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { describeError, type Logger } from "@claimcheck/core";
 import {
+  BEGUN,
   CANCELLED,
   type FromThread,
   HANDLED,
@@ -14,6 +15,11 @@ import {
 
 /** The built program, from the sources too: a thread runs what Node can run. */
 const PROGRAM = createRequire(import.meta.url).resolve("#worker-thread");
+
+/** The thread has ended by itself before it had looked at the call: nothing was done, and another thread can do it. */
+export class CallNotBegunError extends Error {
+  override readonly name = "CallNotBegunError";
+}
 
 /** Hears what the thread says of one call. */
 export interface ThreadListener {
@@ -31,12 +37,15 @@ export class CalledThread {
   readonly #shared: Shared = new Int32Array(new SharedArrayBuffer(SHARED_BYTES));
   readonly #logger: Logger;
   #calls = 0;
+  #isEnding = false;
   #listener: ThreadListener | undefined;
   #failure: NodeJS.ErrnoException | undefined;
 
   constructor(logger: Logger, options: WorkerOptions) {
     this.#logger = logger;
     this.#worker = new Worker(PROGRAM, { ...options, workerData: { shared: this.#shared } });
+    // Only a call keeps the process alive.
+    this.#worker.unref();
     this.#worker.on("message", (message: FromThread) => this.#take(message));
     this.#worker.on("messageerror", (error) => this.#listener?.fail(error));
     this.#worker.on("error", (error) => this.#failed(error));
@@ -71,6 +80,7 @@ export class CalledThread {
   /** Ends the thread, whatever it does. Resolves when it has ended. */
   async end(): Promise<void> {
     this.isSpent = true;
+    this.#isEnding = true;
     await this.#worker.terminate();
   }
 
@@ -104,8 +114,14 @@ export class CalledThread {
 
   #exited(code: number): void {
     this.isSpent = true;
-    this.#listener?.fail(new Error(`The worker thread ${this.#howItEnded(code)} before the tool had returned.`));
+    const how = `The worker thread ${this.#howItEnded(code)} before the tool had returned.`;
+    this.#listener?.fail(this.#wasLeftBehind ? new CallNotBegunError(how) : new Error(how));
     this.onEnded();
+  }
+
+  /** A thread that ends of what an earlier call left behind. One that ends before its first call would do so again. */
+  get #wasLeftBehind(): boolean {
+    return !this.#isEnding && this.#calls > 1 && Atomics.load(this.#shared, BEGUN) !== this.#calls;
   }
 
   #howItEnded(code: number): string {

@@ -6,6 +6,7 @@ import {
   type Interrupt,
   type InterruptOptions,
   type JsonObject,
+  type JsonValue,
   type Log,
   type QuestionRequest,
   QuestionWithdrawnError,
@@ -26,6 +27,9 @@ import {
   thrownOf,
 } from "./thread-messages.js";
 
+/** How long after it was said the whole of a long list of outputs is looked at. */
+const LOOK_AGAIN_MS = 100;
+
 interface Waiting {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
@@ -43,6 +47,9 @@ export class ThreadCall {
   readonly #interrupts: { stop: Interrupt; escalate: Interrupt | undefined }[] = [];
   readonly #waiting = new Map<number, Waiting>();
   readonly #said = new SaidOutputs();
+  /** The outputs as they were said last, where not all of them have been looked at since. */
+  #unseen: readonly JsonValue[] | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #requests = 0;
   #isOver = false;
 
@@ -57,6 +64,8 @@ export class ThreadCall {
 
   /** The handler has settled; what it left behind says nothing more. */
   end(): void {
+    clearTimeout(this.#looking);
+    this.#lookAgain();
     this.#isOver = true;
     this.#cancelSource.close();
     for (const { reject } of this.#waiting.values()) reject(new QuestionWithdrawnError("task_ended"));
@@ -125,7 +134,7 @@ export class ThreadCall {
     return {
       taskId,
       sendProgress: (current, options) => this.#sendProgress(current, options),
-      recordOutput: (outputsSoFar) => this.#say(() => ({ type: "output", ...this.#said.changesTo(outputsSoFar) })),
+      recordOutput: (outputsSoFar) => this.#recordOutput(outputsSoFar),
       registerInterrupt: (stop, options) => this.#registerInterrupt(stop, options),
       requireInput: (message) => this.#tell({ method: "requireInput", message }),
       setWorking: (message) => this.#tell({ method: "setWorking", message }),
@@ -142,6 +151,26 @@ export class ThreadCall {
     const said = asSaid(data);
     return said !== undefined && this.#say(() => ({ type: "log", level, data: said, logger }));
   };
+
+  #recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
+    const isHeard = this.#say(() => ({ type: "output", ...this.#said.changesTo(outputsSoFar) }));
+    this.#unseen = this.#said.isBehind ? outputsSoFar.slice() : undefined;
+    if (this.#unseen !== undefined) this.#looking ??= setTimeout(() => this.#lookAgain(), LOOK_AGAIN_MS).unref();
+    return isHeard;
+  }
+
+  /** What an earlier output has become is said as well, if a little later. */
+  #lookAgain(): void {
+    const unseen = this.#unseen;
+    this.#unseen = undefined;
+    this.#looking = undefined;
+    if (unseen === undefined) return;
+    try {
+      this.#say(() => ({ type: "output", ...this.#said.changesTo(unseen, true) }));
+    } catch {
+      // What has come into it since cannot cross: as it was it has been said.
+    }
+  }
 
   #registerInterrupt(stop: Interrupt, { escalate }: InterruptOptions = {}): boolean {
     return this.#say(() => {

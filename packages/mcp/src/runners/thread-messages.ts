@@ -58,13 +58,15 @@ export type FromThread =
   /** Thrown outside any call's own way: by a timer, or by a promise that nobody looked at. */
   | { type: "stray"; call: number | undefined; error: ThrownMessage };
 
-/** What both threads share: two numbers, readable while the other side does not listen. */
+/** What both threads share: three numbers, readable while the other side does not listen. */
 export type Shared = Int32Array;
-export const SHARED_BYTES = 8;
+export const SHARED_BYTES = 12;
 /** How many of the thread's messages have been looked at. */
 export const HANDLED = 0;
 /** The call that is cancelled; its negative when its task goes on in another process. */
 export const CANCELLED = 1;
+/** The call that the thread has begun, or has begun last. */
+export const BEGUN = 2;
 
 /** Something that was thrown, fit to cross. */
 export type ThrownMessage =

@@ -13,7 +13,7 @@ import {
   type Timer,
   wholeNumberFrom,
 } from "@claimcheck/core";
-import { CalledThread } from "./called-thread.js";
+import { CalledThread, CallNotBegunError } from "./called-thread.js";
 
 export interface WorkerThreadsOptions {
   /** How many threads work at a time. Default: as many as the machine runs in parallel. */
@@ -96,7 +96,7 @@ export class ThreadPool {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  /** Does `work` on a thread as soon as it is the owner's turn. */
+  /** Does `work` on a thread as soon as it is the owner's turn; again on another one if that ends before it has begun. */
   job<T>(owner: string, work: (place: ThreadPlace) => Promise<T>): ThreadJob<T> {
     this.#jobsSoFar += 1;
     const taskId = `${this.#jobsSoFar}`;
@@ -133,11 +133,15 @@ export class ThreadPool {
   }
 
   async #onThread<T>(work: (thread: CalledThread) => Promise<T>): Promise<T> {
-    const thread = this.#take();
-    try {
-      return await work(thread);
-    } finally {
-      this.#release(thread);
+    for (;;) {
+      const thread = this.#take();
+      try {
+        return await work(thread);
+      } catch (error) {
+        if (!(error instanceof CallNotBegunError)) throw error;
+      } finally {
+        this.#release(thread);
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import type { AnyToolHandler } from "../tools/config.js";
 import { wrap } from "../tools/outcome.js";
 import { ThreadCall } from "./thread-call.js";
 import {
+  BEGUN,
   type CallMessage,
   type FromThread,
   HANDLED,
@@ -40,6 +41,7 @@ function take(message: ToThread): void {
 }
 
 async function run(message: CallMessage): Promise<void> {
+  Atomics.store(shared, BEGUN, message.call);
   const call = new ThreadCall(message, shared, post);
   active = call;
   try {

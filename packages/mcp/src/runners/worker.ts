@@ -48,6 +48,7 @@ export class WorkerThreads {
       if (this.#isClosed) throw new Error("The server is closing: no worker thread is used any more.");
       let call: CallOnThread | undefined;
       const job = this.#pool.job(String(ctx.request.owner ?? ""), (place) => {
+        ctx.cancelToken.checkCancelled();
         call = new CallOnThread({ what, input, checkpoint, ctx, graceMs, clock: this.#clock, ...place });
         return call.run();
       });
@@ -90,7 +91,7 @@ class CallOnThread implements ThreadListener {
   #isCancelled = false;
   #isOver = false;
   #ending: Promise<void> | undefined;
-  #outputs: JsonValue[] = [];
+  readonly #outputs: JsonValue[] = [];
   /** How many questions wait for their answer. */
   #asked = 0;
   /** The handler's interrupts that can stop harder. */
@@ -161,7 +162,8 @@ class CallOnThread implements ThreadListener {
         this.#ctx.log(message.level, message.data, message.logger);
         break;
       case "output":
-        this.#outputs = this.#outputs.slice(0, message.from).concat(message.outputs);
+        this.#outputs.length = message.from;
+        for (const output of message.outputs) this.#outputs.push(output);
         this.#ctx.task?.recordOutput(this.#outputs);
         break;
       case "interrupt_registered":

@@ -141,6 +141,15 @@ export function flood({ times }, ctx) {
   for (;;);
 }
 
+/** Writes into what it has said long ago, of a list that is long, and says it at once. */
+export async function rewrite(_args, ctx) {
+  const lines = Array.from({ length: 5000 }, (_, at) => ({ type: "text", text: `line ${at}` }));
+  ctx.task.recordOutput(lines);
+  lines[0].text = "rewritten";
+  ctx.task.recordOutput(lines);
+  await ctx.cancelToken.wait();
+}
+
 export function ambient() {
   return { recorded: recordOutput(["ambient"]), registered: registerInterrupt(() => {}) };
 }
@@ -196,6 +205,15 @@ export function failOnce() {
 }
 
 export const exit = () => process.exit(3);
+
+/** Leaves behind what takes the thread as soon as it has answered, and then ends it. */
+export function exitLater({ ms }) {
+  setImmediate(() => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    process.exit(3);
+  });
+  return "left";
+}
 
 export function eat() {
   const eaten = [];

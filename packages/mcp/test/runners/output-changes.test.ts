@@ -1,5 +1,5 @@
 import type { JsonValue } from "@claimcheck/core";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SaidOutputs } from "../../src/runners/output-changes.js";
 
 /** What the other side has after each list was said, and how many outputs were sent for it. */
@@ -32,10 +32,66 @@ it("an output that its tool has written into is sent again", () => {
   outputs.changesTo([growing, nested]);
   growing.text += " two";
   expect(outputs.changesTo([growing, nested])).toEqual({ from: 0, outputs: [growing, nested] });
+  expect(outputs.changesTo([growing, nested])).toEqual({ from: 2, outputs: [] });
   nested.data.text.push("two");
   expect(outputs.changesTo([growing, nested])).toEqual({ from: 1, outputs: [nested] });
 });
 
 it("an array is not an object of the same members, nor is one with a member less", () => {
   expect(said([["a"]], [{ 0: "a" }], [{}], [{ a: null }], [null])).toEqual([1, 1, 1, 1, 1]);
+});
+
+it("what is not a text is none of the texts that say the same", () => {
+  expect(said([{ a: 1 }], ['{"a":1}'], [{ a: 1 }], ["null"], [null])).toEqual([1, 1, 1, 1, 1]);
+});
+
+it("what no JSON can say is sent every time", () => {
+  const outputs = new SaidOutputs();
+  const ring: { ring?: unknown } = {};
+  ring.ring = ring;
+  for (let times = 0; times < 2; times += 1) expect(outputs.changesTo([ring as never]).outputs).toEqual([ring]);
+});
+
+describe("of a long list", () => {
+  const list = () => Array.from({ length: 1000 }, (_, n) => ({ type: "text", text: `line ${n}` }));
+
+  /** Says a list, by a clock that moves by a millisecond with every look at it. */
+  function clocked() {
+    let now = 0;
+    const outputs = new SaidOutputs(() => now++);
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { outputs, pass };
+  }
+
+  it("what was written into long ago is sent when it is time for another look, and what is new at once", () => {
+    const { outputs, pass } = clocked();
+    const lines = list();
+    outputs.changesTo(lines);
+    (lines[1] as { text: string }).text = "other";
+    lines.push({ type: "text", text: "new" });
+    expect(outputs.changesTo(lines)).toEqual({ from: 1000, outputs: lines.slice(1000) });
+    expect(outputs.isBehind).toBe(true);
+    pass(1000);
+    expect(outputs.changesTo(lines).from).toBe(1);
+    expect(outputs.isBehind).toBe(false);
+  });
+
+  it("all is looked at when that is asked for", () => {
+    const { outputs } = clocked();
+    const lines = list();
+    outputs.changesTo(lines);
+    (lines[1] as { text: string }).text = "other";
+    expect(outputs.changesTo(lines).from).toBe(1000);
+    expect(outputs.changesTo(lines, true).from).toBe(1);
+  });
+
+  it("a shorter one says where it ends", () => {
+    const { outputs } = clocked();
+    const lines = list();
+    outputs.changesTo(lines);
+    expect(outputs.changesTo(lines.slice(0, 500))).toEqual({ from: 500, outputs: [] });
+    expect(outputs.changesTo([])).toEqual({ from: 0, outputs: [] });
+  });
 });

@@ -41,6 +41,8 @@ function workers(configs: Record<string, object>, options: TasksOptions = {}) {
   return scene(register, { ...options, workerThreads });
 }
 
+type Texts = { content: { text: string }[] };
+
 async function clientOf(name: string, config: object = {}, options?: TasksOptions) {
   const { connect, tasks } = workers({ [name]: config }, options);
   return { client: await connect(), tasks };
@@ -198,9 +200,23 @@ describe("the context", () => {
     const { taskId } = await client.callTask("flood", { arguments: { times: 5000 } });
     await reaches(client, taskId, "flooded");
     expect((await client.request("tasks/cancel", { taskId })).result).toMatchObject({ status: "cancelled" });
-    const { content } = (await client.request("tasks/result", { taskId })).result as { content: { text: string }[] };
+    const { content } = (await client.request("tasks/result", { taskId })).result as Texts;
     expect(content).toHaveLength(5000);
     expect(content.at(-1)).toEqual({ type: "text", text: "line 5000" });
+  });
+
+  it("what has become of an output that was said long ago is said as well", async () => {
+    const { client } = await clientOf("rewrite");
+    const { taskId } = await client.callTask("rewrite");
+    const _meta = { "io.datalayer/partial-output": true };
+    await eventually(async () => {
+      await pause(20);
+      const got = (await client.request("tasks/get", { taskId, _meta })).result as {
+        _meta: Record<string, Texts["content"]>;
+      };
+      return got._meta["io.datalayer/partial-output"]?.[0]?.text === "rewritten";
+    }, 20_000);
+    await client.request("tasks/cancel", { taskId });
   });
 });
 
@@ -329,13 +345,22 @@ describe("a thread that goes wrong", () => {
   it("what a call leaves behind fails no other call, and its thread is given up", async () => {
     const { connect } = workers({ throwLater: {}, wait: {} }, { workerThreads: { max: 1 } });
     const client = await connect();
-    const left = (await client.call("throwLater", { arguments: { ms: 100 } })).result as {
-      content: { text: string }[];
-    };
-    const during = (await client.call("wait", { arguments: { ms: 300 } })).result as { content: { text: string }[] };
+    const left = (await client.call("throwLater", { arguments: { ms: 100 } })).result as Texts;
+    const during = (await client.call("wait", { arguments: { ms: 300 } })).result as Texts;
     expect(during.content[0]?.text).toBe(left.content[0]?.text);
-    const after = (await client.call("wait", { arguments: { ms: 0 } })).result as { content: { text: string }[] };
+    const after = (await client.call("wait", { arguments: { ms: 0 } })).result as Texts;
     expect(after.content[0]?.text).not.toBe(left.content[0]?.text);
+  });
+
+  it("a call that comes while its thread ends of what was left behind is done by another", async () => {
+    const { connect } = workers({ exitLater: {}, where: {} }, { workerThreads: { max: 1 } });
+    const client = await connect();
+    for (let round = 0; round < 3; round += 1) {
+      expect((await client.call("exitLater", { arguments: { ms: 300 } })).result).toMatchObject({
+        content: [{ text: "left" }],
+      });
+      expect((await client.call("where")).result).toMatchObject({ structuredContent: { isMainThread: false } });
+    }
   });
 });
 
