@@ -28,6 +28,7 @@ import { HttpListening } from "../listen/http.js";
 import { listenRequestOf } from "../listen/request.js";
 import { principalKey } from "../owner.js";
 import type { Tasks } from "../tasks.js";
+import { tidied } from "../wire/malformed.js";
 import { withoutPayload } from "../without-payload.js";
 import { tooLarge } from "./body.js";
 import { errorResponse } from "./error-response.js";
@@ -129,7 +130,8 @@ export class HttpEndpoint implements HttpHandler {
   }
 
   readonly fetch = async (request: Request, { authInfo, parsedBody }: HttpSender = {}): Promise<Response> => {
-    const body = request.method === "POST" ? (parsedBody ?? (await parsed(request, this.#maxBodyBytes))) : undefined;
+    const posted = request.method === "POST" ? (parsedBody ?? (await parsed(request, this.#maxBodyBytes))) : undefined;
+    const body = tidied(posted);
     if (body === TOO_LARGE) {
       const { status, message } = tooLarge(this.#maxBodyBytes);
       return errorResponse(status, -32000, message);

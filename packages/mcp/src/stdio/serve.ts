@@ -6,8 +6,10 @@ import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextpro
 import { checkFactory } from "../factory.js";
 import { listenOnWire } from "../listen/wire.js";
 import type { Tasks } from "../tasks.js";
+import { answerMalformed, type Rejection, rejectedError } from "../wire/malformed.js";
+import { decorateOnStart } from "../wire/transport.js";
 import { withoutPayload } from "../without-payload.js";
-import { MessageLines, type Rejection } from "./message-lines.js";
+import { MessageLines } from "./message-lines.js";
 
 export interface ServeStdioOptions {
   /** Default: the process's own. */
@@ -57,6 +59,9 @@ export async function serveStdio(
     server = made;
     return made;
   };
+  if (options.transport !== undefined) {
+    decorateOnStart(transport, () => answerMalformed(transport, transport.send.bind(transport), onerror));
+  }
   listenOnWire(transport, tasks.subscriptions, () => tasks.subscriptions.peerOf(server));
   const handle = serveOnSdk(makeServer, { transport, onerror });
   const closed = new Promise<void>((resolve) => {
@@ -79,7 +84,7 @@ export async function serveStdio(
 /** The SDK's transport behind a reader that answers what is no message. */
 function pipes(stdin: Readable, stdout: Writable | undefined, onerror: (error: Error) => void): Transport {
   const reject = (rejection: Rejection): Promise<void> => {
-    onerror(new Error(`What came in was no JSON-RPC message, and was answered with ${rejection.error.code}.`));
+    onerror(rejectedError(rejection));
     return transport.send(rejection as never);
   };
   const lines = new MessageLines({ reject });

@@ -14,6 +14,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/server";
 import { Connection, type Response } from "./connection.js";
+import { answerMalformed } from "./malformed.js";
 
 /** What the binding does with what comes in. */
 export interface Inbound {
@@ -31,7 +32,11 @@ export function decorateConnections(
 ): void {
   const connect = server.connect.bind(server);
   server.connect = async (transport) => {
-    decorateOnStart(transport, () => onConnection(decorate(transport, inbound)));
+    decorateOnStart(transport, () => {
+      const send = transport.send.bind(transport);
+      onConnection(decorate(transport, inbound));
+      answerMalformed(transport, send);
+    });
     await connect(transport);
   };
 }

@@ -3,7 +3,8 @@ import { PassThrough } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { createTasks, serveStdio } from "../../src/index.js";
-import { MessageLines, type Rejection } from "../../src/stdio/message-lines.js";
+import { MessageLines } from "../../src/stdio/message-lines.js";
+import type { Rejection } from "../../src/wire/malformed.js";
 import { OPTIONAL, silent } from "../wire/servers.js";
 
 const PING = '{"jsonrpc":"2.0","id":"after","method":"ping"}\n';
@@ -37,11 +38,6 @@ it.each([
     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}',
     { code: -32602, id: 1 },
   ],
-  ...["[]", "7", "null", '{"taskId":7}'].map((related): [string, string, object & { code: number }] => [
-    `related-task metadata that is ${related}`,
-    `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/related-task":${related}}}}`,
-    { code: -32602, ...{ id: 1 } },
-  ]),
   ["a response that is none", '{"jsonrpc":"2.0","id":1,"result":7}', { code: -32600 }],
 ])("%s is answered, under its id where it has one, and the next line passes", async (_what, line, { code, ...id }) => {
   const { passed, answered } = await read([`${line}\n${PING}`]);
@@ -56,6 +52,20 @@ it.each(["null", "[]", "7", '{"_meta":null}', '{"_meta":{"progressToken":{}}}'])
     expect((await read([line, PING])).answered).toEqual([]);
   },
 );
+
+it.each(["[]", "7", "null", '{"taskId":7}'])("related-task metadata that is %s is left out", async (related) => {
+  const meta = (members: string) => `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{${members}}}}`;
+  const line = meta(`"a":1,"io.modelcontextprotocol/related-task":${related}`);
+  const { passed, answered } = await read([`${line}\n${PING}`]);
+  expect(answered).toEqual([]);
+  expect(passed).toEqual([`${meta('"a":1')}\n`, PING]);
+});
+
+it("members that JSON-RPC does not know are left out", async () => {
+  const { passed, answered } = await read([`${PING.replace("{", '{"__proto__":{},"stray":1,')}${PING}`]);
+  expect(answered).toEqual([]);
+  expect(passed).toEqual([PING, PING]);
+});
 
 it("blank lines say nothing, and line ends of both kinds are taken", async () => {
   const { passed, answered } = await read(["\n\r\n  \n", PING.replace("\n", "\r\n")]);
