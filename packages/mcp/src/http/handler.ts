@@ -32,6 +32,7 @@ import { tidied } from "../wire/malformed.js";
 import { withoutPayload } from "../without-payload.js";
 import { tooLarge } from "./body.js";
 import { errorResponse } from "./error-response.js";
+import { inTime } from "./late-response.js";
 import { watched } from "./response-stream.js";
 import { HttpSessions } from "./sessions.js";
 
@@ -156,8 +157,10 @@ export class HttpEndpoint implements HttpHandler {
       if (isInitializeRequest(body)) return this.#sessions.open({ request, authInfo, body });
     }
     const asked = listenRequestOf(body);
-    if (asked === undefined)
-      return watched(await this.#serveAlone(request, authInfo, body), { stalled: this.#onerror });
+    if (asked === undefined) {
+      const response = await inTime(this.#serveAlone(request, authInfo, body), this.#clock);
+      return watched(response, { stalled: this.#onerror });
+    }
     return this.#listening.serve(asked, authInfo, request.signal, () =>
       this.#serveAlone(request, authInfo, asked.rest),
     );

@@ -9,6 +9,8 @@ export function eventOf(text: string): Uint8Array {
 
 /** Keeps whatever lies between from taking a quiet stream for a dead one. */
 export const KEEP_ALIVE: Uint8Array = encoder.encode(": keepalive\n\n");
+/** How often a quiet stream says that it is alive: as often as the SDK's do. */
+export const KEEP_ALIVE_MS = 15_000;
 
 /** The messages of an event stream as the SDK writes it; comments are left out. Returning early cancels the stream. */
 export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown, void, undefined> {

@@ -7,7 +7,7 @@ import type { AuthInfo, JSONRPCNotification, RequestId } from "@modelcontextprot
 import type { Fault } from "../dialects/dialect.js";
 import { httpStatusOf, wireError } from "../wire/error-map.js";
 import { asObject } from "../wire/request.js";
-import { messagesOf } from "./events.js";
+import { KEEP_ALIVE_MS, messagesOf } from "./events.js";
 import { ListenStream } from "./listen-stream.js";
 import type { ListenRequest } from "./request.js";
 import type { Subscription } from "./subscription.js";
@@ -18,9 +18,6 @@ export interface HttpListeningOptions {
   clock: Clock;
   onerror: (error: Error) => void;
 }
-
-/** How often a quiet stream says that it is alive. */
-const KEEP_ALIVE_MS = 15_000;
 
 export class HttpListening {
   readonly #options: HttpListeningOptions;
