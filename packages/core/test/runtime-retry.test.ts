@@ -1,9 +1,9 @@
 import { RetryableError, type ToolDefinition, type ToolHandler } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { cluster } from "./kit/cluster.js";
 import { text } from "./kit/records.js";
 import { type Bench, type BenchOptions, closeSoon, newRuntime, openRuntime, stoppable, taskOf } from "./kit/runtime.js";
-import { SharedBackend } from "./kit/shared-store.js";
 
 const busy = (options?: { retryAfterMs?: number }) => new RetryableError("The service is busy.", options);
 
@@ -214,19 +214,16 @@ describe("the pause between two tries", () => {
   });
 
   it("is kept by whoever comes when the process that began it is gone", async () => {
-    const clock = new FakeClock();
-    const backend = new SharedBackend(clock);
+    const { clock, backend, node } = cluster({ tool: { recovery: { retry: { backOffMs: 60_000 } } } });
     const tries = new Tries(busy());
-    const tool: Partial<ToolDefinition> = { recovery: { retry: { backOffMs: 60_000 } } };
     const handler = tries.handler(clock);
-    const store = backend.handle();
-    const dead = await openRuntime(handler, { clock, store, tool });
+    const dead = await node(handler);
     const { taskId } = await dead.start();
     await settle();
-    store.cut = true;
+    dead.store.cut = true;
     const { attempt } = (await backend.memory.get(taskId)) ?? {};
     const notBeforeAt = (attempt as { notBeforeAt?: number }).notBeforeAt ?? 0;
-    await openRuntime(handler, { clock, store: backend.handle(), tool });
+    await node(handler);
     await clock.advance(notBeforeAt - clock.now() - 1);
     expect(tries.startedAt).toHaveLength(1);
     await clock.advance(1);
@@ -235,15 +232,10 @@ describe("the pause between two tries", () => {
   });
 
   it("ends in one of many processes only", async () => {
-    const clock = new FakeClock();
-    const backend = new SharedBackend(clock);
+    const { clock, node } = cluster({ tool: { recovery: "retry" } });
     const tries = new Tries(busy(), busy());
     const handler = tries.handler(clock);
-    const nodes = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        openRuntime(handler, { clock, store: backend.handle(), tool: { recovery: "retry" } }),
-      ),
-    );
+    const nodes = await Promise.all(Array.from({ length: 5 }, () => node(handler)));
     await (nodes[0] as Bench).start();
     await clock.advance(60_000);
     expect(tries.startedAt).toHaveLength(3);
