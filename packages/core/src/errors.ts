@@ -1,6 +1,7 @@
 /**
  * The one catalogue of what can go wrong. Core knows no JSON-RPC number: the binding maps these codes.
  */
+import { Brand } from "./brand.js";
 
 export type TaskErrorCode =
   | "no_such_task"
@@ -34,7 +35,7 @@ export const TASK_ERRORS: Readonly<Record<TaskErrorCode, string>> = {
   store_unusable: "The store cannot be imported, built or opened; the message names the cause.",
 };
 
-const BRAND = Symbol.for("claimcheck.TaskError");
+const brand = new Brand<TaskError>("TaskError");
 
 /** A refusal or a fault of the runtime. Test `code`, not the message; `isTaskError` works across copies of this package. */
 export class TaskError extends Error {
@@ -47,11 +48,9 @@ export class TaskError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.data = options.data;
-    Object.defineProperty(this, BRAND, { value: true });
+    brand.mark(this);
   }
 }
 
 /** Whether `error` is a {@link TaskError}, also one of another copy of this package. */
-export function isTaskError(error: unknown): error is TaskError {
-  return typeof error === "object" && error !== null && (error as Record<symbol, unknown>)[BRAND] === true;
-}
+export const isTaskError: (error: unknown) => error is TaskError = brand.isOn;

@@ -1,5 +1,6 @@
 // What this package promises. Adding a line here is a decision.
 
+export { Brand } from "./brand.js";
 export type { CancelToken } from "./cancel-source.js";
 export { CancelledError, CancelSource, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";

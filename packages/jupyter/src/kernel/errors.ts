@@ -1,3 +1,5 @@
+import { Brand } from "@claimcheck/core";
+
 /**
  * What can go wrong between us and a Jupyter Server.
  *
@@ -22,7 +24,7 @@ export type JupyterErrorCode =
   | "not_jupyter"
   | "closed";
 
-const BRAND = Symbol.for("claimcheck.JupyterError");
+const brand = new Brand<JupyterError>("JupyterError");
 
 /** A failed exchange with a Jupyter Server. The message says what would be right, and never holds a token. */
 export class JupyterError extends Error {
@@ -35,13 +37,11 @@ export class JupyterError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options.status;
-    Object.defineProperty(this, BRAND, { value: true });
+    brand.mark(this);
   }
 
   /** Recognises the error of another copy of this package too. */
-  static is(error: unknown): error is JupyterError {
-    return typeof error === "object" && error !== null && (error as Record<symbol, unknown>)[BRAND] === true;
-  }
+  static readonly is: (error: unknown) => error is JupyterError = brand.isOn;
 }
 
 /** What an HTTP status of the server means; `subject` names what was asked for, such as `kernel 1234`. */

@@ -1,3 +1,5 @@
+import { Brand } from "@claimcheck/core";
+
 /**
  * What can go wrong before a private Jupyter Server answers:
  *
@@ -9,7 +11,7 @@
  */
 export type PrivateServerErrorCode = "no_python" | "install_failed" | "start_failed";
 
-const BRAND = Symbol.for("claimcheck.PrivateServerError");
+const brand = new Brand<PrivateServerError>("PrivateServerError");
 
 /** A private server that is not there; the message names the cause and what helps. */
 export class PrivateServerError extends Error {
@@ -19,11 +21,9 @@ export class PrivateServerError extends Error {
   constructor(code: PrivateServerErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
-    Object.defineProperty(this, BRAND, { value: true });
+    brand.mark(this);
   }
 
   /** Recognises the error of another copy of this package too. */
-  static is(error: unknown): error is PrivateServerError {
-    return typeof error === "object" && error !== null && (error as Record<symbol, unknown>)[BRAND] === true;
-  }
+  static readonly is: (error: unknown) => error is PrivateServerError = brand.isOn;
 }
