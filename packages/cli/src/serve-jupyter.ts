@@ -80,7 +80,7 @@ function jupyterOptions(settings: JupyterSettings, tasks: Tasks, logger: Logger)
   const { jupyterUrl, jupyterToken, notebook, rootDir, stateDir } = settings;
   const server =
     jupyterUrl === undefined
-      ? { rootDir, stateDir, outlive: settings.store !== "memory" }
+      ? { rootDir, dataDir: stateDir, outlive: settings.store !== "memory" }
       : { url: jupyterUrl, ...(jupyterToken !== undefined && { token: jupyterToken }) };
   return { tasks, logger, ...server, ...(notebook !== undefined && { notebook }) };
 }

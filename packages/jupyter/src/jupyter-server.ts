@@ -34,10 +34,10 @@ export interface JupyterServerOptions {
   /** The folder of the notebooks of a private server. Default: the working directory. */
   rootDir?: string;
   /**
-   * The folder in which Jupyter is installed if this machine has none, and in which a private server that outlives us leaves
-   * its state. Default: `claimcheck` below `$XDG_CACHE_HOME` and below `$XDG_STATE_HOME`.
+   * The folder for what a private server leaves on this machine: the Jupyter that is installed where there is none, and the
+   * state of a server that outlives us. Default: `claimcheck` below `$XDG_CACHE_HOME` and below `$XDG_STATE_HOME`.
    */
-  stateDir?: string;
+  dataDir?: string;
   /**
    * Whether a private server stays when this process is killed, or hands tasks over at its close, so that the next process with
    * the same `rootDir` finds its kernels and collects what they run. To be set where the tasks' store outlives the process as
@@ -178,15 +178,15 @@ function workbench(
 }
 
 function privateSource(
-  { rootDir, stateDir, outlive }: JupyterServerOptions,
+  { rootDir, dataDir, outlive }: JupyterServerOptions,
   options: { clock: Clock; logger: Logger },
 ): SiteSource {
   const serverOptions = {
     ...(rootDir === undefined ? {} : { rootDir }),
     ...(outlive === true ? { outlive, cullKernelsAfterSeconds: COLLECTED_WITHIN_S } : {}),
-    ...(stateDir === undefined
+    ...(dataDir === undefined
       ? {}
-      : { environmentDir: join(stateDir, "jupyter"), stateDir: join(stateDir, "servers", nameOf(rootDir ?? ".")) }),
+      : { environmentDir: join(dataDir, "jupyter"), stateDir: join(dataDir, "servers", nameOf(rootDir ?? ".")) }),
   };
   return privateSite(serverOptions, options);
 }
@@ -207,17 +207,14 @@ function defaultTasks({ store, clock }: JupyterServerOptions, logger: Logger): T
 }
 
 /** Settings that cannot have any effect beside the others. */
-function idleSettings({ url, token, rootDir, stateDir, tasks, store }: JupyterServerOptions): string[] {
+function idleSettings({ url, token, rootDir, dataDir, tasks, store }: JupyterServerOptions): string[] {
   const idle: [boolean, string][] = [
     [
       url === undefined && token !== undefined,
       "A token has no effect without a URL: a private Jupyter Server has its own.",
     ],
     [url !== undefined && rootDir !== undefined, "rootDir has no effect on a Jupyter Server that is running already."],
-    [
-      url !== undefined && stateDir !== undefined,
-      "stateDir has no effect on a Jupyter Server that is running already.",
-    ],
+    [url !== undefined && dataDir !== undefined, "dataDir has no effect on a Jupyter Server that is running already."],
     [tasks !== undefined && store !== undefined, "A store has no effect beside tasks, which have theirs."],
   ];
   return idle.filter(([isIdle]) => isIdle).map(([, sentence]) => sentence);

@@ -59,15 +59,6 @@ export interface ContentsModel {
   message: string | null;
 }
 
-/** What `GET /api/status` tells. */
-export interface ServerStatus {
-  /** ISO 8601. */
-  started: string;
-  lastActivity: string;
-  kernels: number;
-  connections: number;
-}
-
 /** Which kernel to start. */
 export interface StartKernelOptions {
   /** Default: the server's default kernelspec. */
@@ -96,17 +87,6 @@ export class JupyterRest {
     this.#http = new HttpClient(address);
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#longTimeoutMs = options.longTimeoutMs ?? 120_000;
-  }
-
-  /** Asks for the server's status; the cheapest proof that address and token are right. */
-  async status(): Promise<ServerStatus> {
-    const raw = asRecord(await this.#get(["api", "status"], "status"), "status");
-    return {
-      started: text(raw.started),
-      lastActivity: text(raw.last_activity),
-      kernels: number(raw.kernels) ?? 0,
-      connections: number(raw.connections) ?? 0,
-    };
   }
 
   async listKernelSpecs(): Promise<KernelSpecs> {
@@ -170,11 +150,6 @@ export class JupyterRest {
     return toSession(await this.#long("POST", ["api", "sessions"], `a session of ${path}`, body));
   }
 
-  /** Ends the session and its kernel, whoever else uses them. */
-  async deleteSession(sessionId: string): Promise<void> {
-    await this.#long("DELETE", ["api", "sessions", sessionId], `session ${sessionId}`);
-  }
-
   /**
    * A file or folder.
    * @param options.content default: true. @param options.hash asks for the hash; default: false.
@@ -193,11 +168,6 @@ export class JupyterRest {
     file: { type: "notebook" | "file"; format: "json" | "text" | "base64"; content: unknown },
   ): Promise<ContentsModel> {
     return toContents(await this.#long("PUT", contentsPath(path), `file ${path}`, file));
-  }
-
-  /** Creates a folder; one that exists is left as it is. Its parent has to exist. */
-  async createDirectory(path: string): Promise<ContentsModel> {
-    return toContents(await this.#long("PUT", contentsPath(path), `folder ${path}`, { type: "directory" }));
   }
 
   #get(path: readonly string[], subject: string): Promise<unknown> {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { type AssignedKernel, Kernels, startRun } from "../../src/execution/index.js";
-import { restOf } from "../kernel/live-kernel.js";
+import { deleteSession, restOf } from "../kernel/live-kernel.js";
 
 const jupyter = inject("jupyter");
 const rest = restOf(jupyter);
@@ -19,7 +19,7 @@ async function newNotebook(name: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 }));
   onTestFinished(async () => {
-    for (const session of await sessionsOf(path)) await rest.deleteSession(session.id);
+    for (const session of await sessionsOf(path)) await deleteSession(jupyter, session.id);
   });
   return path;
 }
@@ -99,7 +99,7 @@ describe("a notebook's kernel", () => {
     const path = await newNotebook("changed");
     const kernels = newKernels();
     await kernels.forNotebook(path);
-    for (const session of await sessionsOf(path)) await rest.deleteSession(session.id);
+    for (const session of await sessionsOf(path)) await deleteSession(jupyter, session.id);
     const other = await rest.openSession(path);
     expect(await kernels.forNotebook(path)).toMatchObject({ origin: "replaced", kernel: { id: other.kernel?.id } });
   });

@@ -44,7 +44,7 @@ describe("a failed call", () => {
     [503, "server_error", /HTTP 503/],
   ])("with HTTP %i is %s", async (status, code, message) => {
     const rest = await answering((_, response) => response.writeHead(status).end("<html>"));
-    const error = await failure(rest.status());
+    const error = await failure(rest.listKernels());
     expect(error).toMatchObject({ code, status });
     expect(error.message).toMatch(message);
   });
@@ -62,7 +62,7 @@ describe("a failed call", () => {
         .writeHead(404, { "content-type": "application/json" })
         .end("file or directory '/a.ipynb' does not exist\n"),
     );
-    const { message } = await failure(rest.status());
+    const { message } = await failure(rest.listKernels());
     expect(message).toMatch(/It said: file or directory '\/a\.ipynb' does not exist$/);
     expect(message).not.toContain("base URL");
   });
@@ -70,7 +70,7 @@ describe("a failed call", () => {
   test("that nobody answers is unreachable, with the reason", async () => {
     const rest = await answering(() => {});
     await new Promise((resolve) => server?.close(resolve));
-    const error = await failure(rest.status());
+    const error = await failure(rest.listKernels());
     expect(error.code).toBe("unreachable");
     expect(error.message).toMatch(/JUPYTER_URL/);
     expect(error.message).toMatch(/ECONNREFUSED/);
@@ -78,19 +78,19 @@ describe("a failed call", () => {
 
   test("that gets no answer in time is unreachable", async () => {
     const rest = await answering(() => {}, 200);
-    const error = await failure(rest.status());
+    const error = await failure(rest.listKernels());
     expect(error.code).toBe("unreachable");
     expect(error.message).toMatch(/within 0\.2 s/);
   });
 
   test("that gets a web page is not_jupyter", async () => {
     const rest = await answering((_, response) => response.writeHead(200).end("<html>hello</html>"));
-    expect((await failure(rest.status())).code).toBe("not_jupyter");
+    expect((await failure(rest.listKernels())).code).toBe("not_jupyter");
   });
 
   test("that gets JSON of another kind is not_jupyter", async () => {
     const rest = await answering((_, response) => response.writeHead(200).end("[1]"));
-    expect((await failure(rest.status())).code).toBe("not_jupyter");
+    expect((await failure(rest.listKernels())).code).toBe("not_jupyter");
   });
 
   test("that is sent to a login page is unauthorized, elsewhere not_jupyter", async () => {
@@ -99,7 +99,7 @@ describe("a failed call", () => {
         .writeHead(302, { location: request.method === "GET" ? "/hub/login?next=x" : "/other/api?token=x" })
         .end(),
     );
-    expect((await failure(rest.status())).code).toBe("unauthorized");
+    expect((await failure(rest.listKernels())).code).toBe("unauthorized");
     const error = await failure(rest.startKernel());
     expect(error.code).toBe("not_jupyter");
     expect(error.message).toContain("/other/api.");

@@ -24,6 +24,13 @@ export function restOf(service: JupyterService): JupyterRest {
   return new JupyterRest(serverAddress(service.url, service.token));
 }
 
+/** Ends a session and its kernel, as a page does that a person closes. */
+export async function deleteSession({ url, token }: JupyterService, sessionId: string): Promise<void> {
+  const headers = { Authorization: `token ${token}` };
+  const { status } = await fetch(new URL(`api/sessions/${sessionId}`, url), { method: "DELETE", headers });
+  if (status !== 204) throw new Error(`session ${sessionId} was not deleted: HTTP ${status}`);
+}
+
 /** Starts a kernel that is deleted, with its connections, when the test is over. */
 export async function startKernel(
   service: JupyterService,

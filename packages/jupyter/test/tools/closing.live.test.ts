@@ -75,12 +75,12 @@ test("settings that cannot have an effect are warned of", async () => {
     url: service.url,
     token: service.token,
     rootDir: "/",
-    stateDir: "/",
+    dataDir: "/",
     tasks,
   });
   expect(given.warnings).toEqual([
     "rootDir has no effect on a Jupyter Server that is running already.",
-    "stateDir has no effect on a Jupyter Server that is running already.",
+    "dataDir has no effect on a Jupyter Server that is running already.",
   ]);
 });
 

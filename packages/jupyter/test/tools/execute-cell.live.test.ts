@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { CodeCell, Notebook } from "../../src/notebook/index.js";
+import { deleteSession } from "../kernel/live-kernel.js";
 import { codeCell, kernelOf, type Live, startLive, textOf } from "./live-server.js";
 
 const service = inject("jupyter");
@@ -127,7 +128,7 @@ test("a default notebook is meant by calls that name none", async () => {
     expect(textOf(await client.run("execute_cell", { cell_index: 0 }))).toBe("'of the default'");
   } finally {
     const session = (await live.rest.listSessions()).find((each) => each.path === folder);
-    if (session !== undefined) await live.rest.deleteSession(session.id);
+    if (session !== undefined) await deleteSession(service, session.id);
     await writeFile(join(service.rootDir, folder), "");
   }
 });

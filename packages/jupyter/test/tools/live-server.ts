@@ -10,6 +10,7 @@ import { createJupyterServer, type JupyterServer, type JupyterServerOptions } fr
 import { JupyterRest, serverAddress } from "../../src/kernel/index.js";
 import { type Cell, type CodeCell, type Notebook, NotebookFiles } from "../../src/notebook/index.js";
 import type { ExecutionReport } from "../../src/tools/execution-report.js";
+import { deleteSession } from "../kernel/live-kernel.js";
 
 /** A folder of its own below the Jupyter Server's root, and the MCP server that works in it. */
 export interface Live {
@@ -47,7 +48,7 @@ export async function startLive(
   const dir = join(service.rootDir, folder);
   const rest = new JupyterRest(serverAddress(service.url, service.token));
   await mkdir(dir);
-  onFinished(() => removeFolder(rest, folder, dir));
+  onFinished(() => removeFolder(service, rest, folder, dir));
   const jupyter = await createJupyterServer({ url, token, ...options });
   onFinished(() => jupyter.close());
   await jupyter.tasks.open();
@@ -69,10 +70,10 @@ export async function startLive(
   };
 }
 
-async function removeFolder(rest: JupyterRest, folder: string, dir: string): Promise<void> {
+async function removeFolder(service: JupyterService, rest: JupyterRest, folder: string, dir: string): Promise<void> {
   const sessions = await rest.listSessions().catch(() => []);
   const ours = sessions.filter(({ path }) => path.startsWith(`${folder}/`));
-  await Promise.all(ours.map(({ id }) => rest.deleteSession(id).catch(() => {})));
+  await Promise.all(ours.map(({ id }) => deleteSession(service, id).catch(() => {})));
   await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
