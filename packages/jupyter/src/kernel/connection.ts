@@ -8,59 +8,20 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Clock, describeError, LATE, type Logger, stderrLogger, systemClock, within } from "@claimcheck/core";
+import type { ConnectionEvent, ConnectionOptions, ConnectionState } from "./connection-options.js";
 import { JupyterError } from "./errors.js";
 import { type ExecuteRequest, Execution, type ExecutionListener, type SentBefore } from "./execution.js";
 import { KernelHealth } from "./kernel-health.js";
 import { type KernelChange, KernelWatcher } from "./kernel-watcher.js";
-import { Link, type ReconnectOptions } from "./link.js";
+import { Link } from "./link.js";
 import { createMessage, type NewMessage, type Sender } from "./messages.js";
+import { Outbox } from "./outbox.js";
 import { ReplyRequest } from "./request.js";
 import type { JupyterRest } from "./rest.js";
 import { type LostCause, type Route, Routes } from "./routes.js";
 import type { SocketEnd } from "./socket.js";
 import { UnclaimedMessages } from "./unclaimed-messages.js";
 import { type KernelMessage, V1_SUBPROTOCOL } from "./wire.js";
-
-/** Whom to connect to, and how patiently. */
-export interface ConnectionOptions {
-  rest: JupyterRest;
-  kernelId: string;
-  /**
-   * Fixed for a client of a kernel: under the same one, a later connection gets the replies to what an earlier one
-   * asked. Two open connections must not share one: the server closes the older. Default: a random one.
-   */
-  sessionId?: string;
-  /** The sender's name in each header. Default: `claimcheck`. */
-  username?: string;
-  /** Offers no subprotocol, so that the server speaks the older JSON protocol. Default: false. */
-  legacyProtocol?: boolean;
-  reconnect?: ReconnectOptions;
-  /** How often the link is checked. Default: 5 s. A link that is silent for three times this long is dead. */
-  heartbeatMs?: number;
-  /** How long output that comes after a request's end is still handed to its listener. Default: 5 minutes. */
-  lateOutputMs?: number;
-  /** The first handshake waits for a kernel that is starting. Default: 75 s, a little more than the server waits. */
-  handshakeTimeoutMs?: number;
-  /** A larger message is lost, and with it the socket. Default: 512 MiB. */
-  maxPayloadBytes?: number;
-  clock?: Clock;
-  logger?: Logger;
-}
-
-/** What happens to a connection, beside the messages of its own requests. */
-export type ConnectionEvent =
-  /** The socket is gone; another is being opened. */
-  | { type: "reconnecting"; reason: string }
-  | { type: "reconnected" }
-  /** The kernel's process ended or was replaced. */
-  | { type: "kernel"; change: KernelChange }
-  /** Every message, also those of other clients. */
-  | { type: "message"; message: KernelMessage }
-  /** For good: by us, or with the error because nothing is left to connect to. */
-  | { type: "closed"; error: JupyterError | undefined };
-
-/** Where a connection stands. */
-export type ConnectionState = "open" | "reconnecting" | "closed";
 
 /** For a new process to answer: imports from a cold disk. */
 const RESTART_LIMIT_MS = 60_000;
@@ -80,16 +41,15 @@ export class KernelConnection {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #link: Link;
+  readonly #outbox: Outbox;
   readonly #health: KernelHealth;
   readonly #routes = new Routes();
   /** Requests of the connection itself: nobody waits for the kernel on their account. */
   readonly #ownRoutes = new Routes();
   readonly #watcher = new KernelWatcher();
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
-  #held: { route: Route; message: KernelMessage }[] = [];
   /** What is said of requests that an earlier process sent, until they are adopted. */
   readonly #unclaimed: UnclaimedMessages;
-  #downSince: number | undefined;
   #lastEnd: SocketEnd | undefined;
   #closed: { cause: LostCause; error: JupyterError | undefined } | undefined;
 
@@ -103,6 +63,7 @@ export class KernelConnection {
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? stderrLogger;
     this.#link = this.#createLink(options);
+    this.#outbox = new Outbox(this.#link, this.#routes, this.#clock);
     this.#health = this.#createHealth(options);
   }
 
@@ -156,14 +117,13 @@ export class KernelConnection {
     const now = this.#clock.now();
     for (const early of this.#unclaimed.take(execution.msgId)) this.#routes.deliver(early, now);
     if (execution.isDone) this.#routes.lose([execution], "connection_lost", "", now);
-    else if (this.#canSend) this.#health.proveOver([execution], "the process that asked for it is gone");
+    else if (this.#outbox.canSend) this.#health.proveOver([execution], "the process that asked for it is gone");
     return execution;
   }
 
   /** Runs code of our own that nobody asked for and that shows nothing, before whatever is sent after it. */
   prepare(code: string): void {
-    const content = { code, silent: true, store_history: false, allow_stdin: false, stop_on_error: false };
-    if (this.#canSend) this.#sendNow({ channel: "shell", type: "execute_request", content });
+    if (this.#outbox.canSend) this.#sendNow(executeMessage({ code, silent: true }, {}));
   }
 
   #newExecution(request: KernelMessage, listener: ExecutionListener, sentBefore?: SentBefore): Execution {
@@ -195,7 +155,7 @@ export class KernelConnection {
    * and does not know it (ipykernel's top-level `await`), and once answered it proves over what has already ended in part.
    */
   nudge(): void {
-    if (this.#canSend) this.#health.proveOver(this.#routes.pending);
+    if (this.#outbox.canSend) this.#health.proveOver(this.#routes.pending);
   }
 
   /**
@@ -204,11 +164,11 @@ export class KernelConnection {
    */
   async restart(): Promise<void> {
     const underWay = this.#routes.pending;
-    this.#goDown();
+    this.#outbox.goDown();
     try {
       await this.#rest.restartKernel(this.kernelId);
     } catch (error) {
-      if (await this.#health.checkKernel()) this.#comeUp();
+      if (await this.#health.checkKernel()) this.#outbox.comeUp();
       throw error;
     }
     this.#routes.lose(underWay, "kernel_restarted", "the kernel was restarted", this.#clock.now());
@@ -217,9 +177,7 @@ export class KernelConnection {
 
   /** Takes back an execution that has not been sent yet, because there was nobody to send it to; false if it was sent. */
   withdraw(execution: Execution): boolean {
-    const held = this.#held.filter(({ route }) => route !== execution);
-    if (held.length === this.#held.length) return false;
-    this.#held = held;
+    if (!this.#outbox.takeBack(execution)) return false;
     execution.withdraw("cancelled", "it was cancelled before it was sent");
     return true;
   }
@@ -239,10 +197,6 @@ export class KernelConnection {
   /** @internal Cuts the socket as a broken network would. */
   dropSocket(): void {
     this.#link.drop();
-  }
-
-  get #canSend(): boolean {
-    return this.#link.isUp && this.#downSince === undefined;
   }
 
   #createLink(options: ConnectionOptions): Link {
@@ -274,9 +228,9 @@ export class KernelConnection {
       ownRoutes: this.#ownRoutes,
       watcher: this.#watcher,
       getKernel: () => this.#rest.getKernel(this.kernelId),
-      downSince: () => this.#downSince,
+      downSince: () => this.#outbox.downSince,
       send: (message) => this.#sendNow(message),
-      comeUp: () => this.#comeUp(),
+      comeUp: () => this.#outbox.comeUp(),
       onGone: (error) => this.#onGone("the server has no such kernel any more", error),
     });
   }
@@ -284,11 +238,8 @@ export class KernelConnection {
   #submit(route: Route, message: KernelMessage): void {
     if (this.#closed !== undefined) {
       route.withdraw(this.#closed.cause, this.#closed.error?.message ?? "the connection is closed");
-    } else if (this.#canSend) {
-      this.#routes.add(route);
-      this.#link.send(message);
     } else {
-      this.#held.push({ route, message });
+      this.#outbox.post(route, message);
     }
   }
 
@@ -343,36 +294,20 @@ export class KernelConnection {
   #onEnding(change: keyof typeof ENDINGS): void {
     const { cause, reason } = ENDINGS[change];
     this.#losePending(cause, reason);
-    this.#goDown();
+    this.#outbox.goDown();
     if (change === "shutdown") void this.#health.checkKernel();
   }
 
   /** While it was down nothing was sent, so that what is under way is not the old process's. */
   #onReplaced(): void {
-    if (this.#downSince === undefined) this.#losePending("kernel_restarted", "the kernel was restarted");
-    this.#comeUp();
+    if (this.#outbox.downSince === undefined) this.#losePending("kernel_restarted", "the kernel was restarted");
+    this.#outbox.comeUp();
   }
 
   #losePending(cause: LostCause, reason: string): void {
     const now = this.#clock.now();
     this.#routes.lose(this.#routes.pending, cause, reason, now);
     this.#ownRoutes.lose(this.#ownRoutes.pending, cause, reason, now);
-  }
-
-  #goDown(): void {
-    this.#downSince ??= this.#clock.now();
-  }
-
-  #comeUp(): void {
-    this.#downSince = undefined;
-    this.#sendHeld();
-  }
-
-  #sendHeld(): void {
-    if (!this.#canSend) return;
-    const held = this.#held;
-    this.#held = [];
-    for (const { route, message } of held) this.#submit(route, message);
   }
 
   #onDown(end: SocketEnd): void {
@@ -388,8 +323,8 @@ export class KernelConnection {
       this.#health.proveOver(this.#routes.pending, this.#lastEnd?.reason ?? "the socket was lost");
     }
     this.#emit({ type: "reconnected" });
-    if (this.#downSince === undefined) this.#sendHeld();
-    else this.#health.probeDown(this.#downSince);
+    if (this.#outbox.downSince === undefined) this.#outbox.flush();
+    else this.#health.probeDown(this.#outbox.downSince);
   }
 
   #onGivenUp(error: JupyterError): void {
@@ -408,9 +343,7 @@ export class KernelConnection {
     this.#closed = closed;
     this.#health.stop();
     this.#losePending(closed.cause, reason);
-    const held = this.#held;
-    this.#held = [];
-    for (const { route } of held) route.withdraw(closed.cause, reason);
+    for (const route of this.#outbox.takeBackAll()) route.withdraw(closed.cause, reason);
     this.#emit({ type: "closed", error: closed.error });
   }
 

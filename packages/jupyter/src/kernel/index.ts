@@ -1,13 +1,8 @@
 /** Everything that the rest of the package uses to talk to Jupyter kernels. */
 
 export { type ServerAddress, serverAddress } from "./address.js";
-export {
-  type ConnectionEvent,
-  type ConnectionOptions,
-  type ConnectionState,
-  connectKernel,
-  type KernelConnection,
-} from "./connection.js";
+export { connectKernel, type KernelConnection } from "./connection.js";
+export type { ConnectionEvent, ConnectionOptions, ConnectionState } from "./connection-options.js";
 export { JupyterError, type JupyterErrorCode } from "./errors.js";
 export type { ExecuteRequest, Execution, ExecutionListener, InputRequest, SentBefore } from "./execution.js";
 export type { AbortCause, CodeError, EndState, ExecutionEnd, Incompleteness } from "./execution-end.js";
@@ -37,7 +32,6 @@ export {
   type KernelSpec,
   type KernelSpecs,
   type RestOptions,
-  type ServerStatus,
   type SessionModel,
   type StartKernelOptions,
 } from "./rest.js";
