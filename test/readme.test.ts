@@ -13,7 +13,12 @@ const readme = read("README.md");
 const GUIDES = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).filter((name) =>
   name.endsWith(".md"),
 );
-const DOCS = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", ...GUIDES.map((name) => `docs/${name}`)];
+const PACKAGES = readdirSync(join(root, "packages"));
+const DOCS = [
+  ...["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+  ...GUIDES.map((name) => `docs/${name}`),
+  ...PACKAGES.map((name) => `packages/${name}/README.md`),
+];
 
 /** The code blocks of a language, in order. */
 function blocks(text: string, language: string): string[] {
