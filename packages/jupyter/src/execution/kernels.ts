@@ -144,12 +144,13 @@ export class Kernels {
   async close(kept: ReadonlySet<string> = new Set()): Promise<void> {
     this.#isClosed = true;
     await this.#turns.ended();
-    const kernels = await Promise.allSettled(this.#connected.values());
-    await Promise.all(kernels.map((each) => (each.status === "fulfilled" ? each.value.connection.close() : undefined)));
     const own = [...this.#startedHere].filter((kernelId) => !kept.has(kernelId));
     this.#startedHere.clear();
-    // One that cannot be ended is gone already, or its server is.
+    // Before their connections go, without which they would look as if they had been left to whoever starts now. One that
+    // cannot be ended is gone already, or its server is.
     await Promise.allSettled(own.map((kernelId) => this.#rest.deleteKernel(kernelId)));
+    const kernels = await Promise.allSettled(this.#connected.values());
+    await Promise.all(kernels.map((each) => (each.status === "fulfilled" ? each.value.connection.close() : undefined)));
   }
 
   async #inTurn(key: string, assign: (key: string) => Promise<AssignedKernel>): Promise<AssignedKernel> {
@@ -198,12 +199,12 @@ export class Kernels {
 
   /**
    * The kernel of a process that is gone: nobody is connected to it but we, who may have collected something from it. One that
-   * still runs something may do so for long.
+   * still runs something may do so for long, and one that is starting has its process on the way to it.
    */
   async #leftBehind(mark: string): Promise<string | undefined> {
     const marked = await this.#markedKernels(mark);
     const isLeft = ({ id, connections, executionState }: KernelModel): boolean =>
-      connections === (this.#connected.has(id) ? 1 : 0) && executionState !== "busy";
+      connections === (this.#connected.has(id) ? 1 : 0) && executionState !== "busy" && executionState !== "starting";
     return marked.find(isLeft)?.id;
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
@@ -119,6 +120,38 @@ describe("the kernel for snippets", () => {
     await kernels.close();
     expect(await isRunning(second.kernel.id)).toBe(false);
     await expect(kernels.forSnippets()).rejects.toMatchObject({ code: "closed" });
+  });
+});
+
+describe("of two servers of one owner", () => {
+  const marked = async (kernelId: string) => (await rest.listSessions()).find(({ kernel }) => kernel?.id === kernelId);
+
+  it("none takes up the kernel that the other has only just started", async () => {
+    const owner = randomUUID();
+    const first = newKernels();
+    const own = await first.forSnippets(owner);
+    const path = (await marked(own.kernel.id))?.path ?? "";
+    // Started, and not yet connected to.
+    const { kernel } = await rest.openSession(`${path.slice(0, -8)}00000000`, { type: "console", name: "claimcheck" });
+    onTestFinished(() => rest.deleteKernel(kernel?.id ?? ""));
+    const assigned = await newKernels().forSnippets(owner);
+    expect(assigned.origin).toBe("started");
+    expect([own.kernel.id, kernel?.id]).not.toContain(assigned.kernel.id);
+  });
+
+  it("none takes up the kernel that the other is ending", async () => {
+    const owner = randomUUID();
+    const leaving = newKernels();
+    const { kernel } = await leaving.forSnippets(owner);
+    let isGone = false;
+    const closed = leaving.close().then(() => {
+      isGone = true;
+    });
+    while (!isGone) {
+      const seen = (await marked(kernel.id))?.kernel;
+      if (seen != null) expect(seen.connections).toBe(1);
+    }
+    await closed;
   });
 });
 
