@@ -152,6 +152,7 @@ async function launch(
   stateDir: string,
   options: PrivateServerOptions,
 ): Promise<ServerInfo> {
+  const { cullKernelsAfterSeconds: cullAfterSeconds = 3600 } = options;
   options.onProgress?.(`starting ${command.join(" ")}`);
   const launchOptions: LaunchOptions = {
     command,
@@ -163,8 +164,8 @@ async function launch(
       // Nobody else is to be protected from our own output.
       "--ZMQChannelsWebsocketConnection.limit_rate=False",
       `--ServerApp.shutdown_no_activity_timeout=${idleShutdownSeconds(options)}`,
-      `--MappingKernelManager.cull_idle_timeout=${options.cullKernelsAfterSeconds ?? 3600}`,
-      "--MappingKernelManager.cull_interval=60",
+      `--MappingKernelManager.cull_idle_timeout=${cullAfterSeconds}`,
+      `--MappingKernelManager.cull_interval=${Math.max(1, Math.min(60, cullAfterSeconds))}`,
     ],
   };
   const { url, token, pid, logFile } = await launchServer(launchOptions);
