@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { check, type Rule } from "./checker.js";
 import type { Exchange, History, JournalLine, Reply, Start } from "./history.js";
-import { LEASE_MS, SETTLE_MS, scheduleOf, type ToolName } from "./schedule.js";
+import { LEASE_MS, scheduleOf, type ToolName } from "./schedule.js";
 
 const OWNER = JSON.stringify(["principal", null, "seed-1-client-0", "chaos"]);
 const WORK = { call: "call 1", runMs: 10, end: "return", asks: false, deaf: false } as const;
@@ -118,7 +118,10 @@ const UNSOUND: Readonly<Record<string, [Rule, () => History]>> = {
     () =>
       changed((history) => {
         history.journal.push({ at: 900, node: 0, pid: 9, event: "opened" });
-        history.exchanges[2] = ask({ ...at(SETTLE_MS), reply: done("1.1", 1, HEALED_AT + 5 * LEASE_MS) });
+        history.exchanges[2] = ask({
+          ...at(history.schedule.settleMs),
+          reply: done("1.1", 1, HEALED_AT + 5 * LEASE_MS),
+        });
         history.exchanges.pop();
       }),
   ],

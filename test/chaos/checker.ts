@@ -5,7 +5,7 @@
 import type { JsonObject } from "@claimcheck/core";
 import { clientOf } from "./client.js";
 import type { Disturbance, Exchange, History, JournalLine, Start } from "./history.js";
-import { LEASE_MS, SETTLE_MS, TOOLS } from "./schedule.js";
+import { LEASE_MS, TOOLS } from "./schedule.js";
 import { NO_SUCH_TASK, type Sighting, sightingsIn } from "./sighting.js";
 
 /** By the promise that was broken. */
@@ -150,16 +150,17 @@ function saysNoSuchTask({ reply }: Exchange): boolean {
 
 /** Nothing is `working` for ever. */
 function stuckTasks(facts: Facts): Violation[] {
-  const { healedAt, settledAt, creations } = facts.history;
+  const { healedAt, settledAt, creations, schedule } = facts.history;
+  const { settleMs } = schedule;
   const stuck = (taskId: string): Violation[] => {
     const sightings = facts.sightingsOf.get(taskId) ?? [];
     // A request that its client had given up may make a task at any time, which nobody was waiting for.
     if (sightings.every(({ exchange }) => exchange.sentAt >= settledAt)) return [];
     const over = sightings.find(({ state }) => state !== "live");
-    if (over !== undefined && over.exchange.sentAt <= healedAt + SETTLE_MS) return [];
+    if (over !== undefined && over.exchange.sentAt <= healedAt + settleMs) return [];
     // What cannot be found is lost, which is another rule's.
     if (facts.askedAbout(taskId).some(saysNoSuchTask)) return [];
-    return [{ rule: "stuck", taskId, what: `it has not ended ${SETTLE_MS} ms after everything worked again` }];
+    return [{ rule: "stuck", taskId, what: `it has not ended ${settleMs} ms after everything worked again` }];
   };
   const ids = new Set([...facts.sightingsOf.keys(), ...facts.startsOf.keys()]);
   const unacknowledged = creations.filter(({ key, acknowledged }) => key !== undefined && acknowledged.length === 0);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@claimcheck/core";
 import { Client, tokenOf } from "./client.js";
 import type { Creation, Exchange, History } from "./history.js";
-import { CLIENTS, type Create, type Operation, type Schedule, SETTLE_MS } from "./schedule.js";
+import { CLIENTS, type Create, type Operation, type Schedule } from "./schedule.js";
 import { isOver, noteIds } from "./sighting.js";
 import type { World } from "./world.js";
 
@@ -57,7 +57,7 @@ class Episode {
     ]);
     await this.#world.heal();
     const healedAt = Date.now();
-    this.#giveUpAt = healedAt + SETTLE_MS;
+    this.#giveUpAt = healedAt + this.#schedule.settleMs;
     await Promise.all(creating);
     await Promise.all(this.#clients.map((client) => this.#settle(client)));
     const settledAt = Date.now();

@@ -21,7 +21,10 @@ async function main(args: string[]): Promise<void> {
   const first = wholeNumber("seed", values.seed);
   const seeds = Array.from({ length: wholeNumber("seeds", values.seeds) }, (_, n) => first + n);
   const broken = values.broken && oneOf("broken", values.broken, Object.keys(BROKEN) as BrokenName[]);
-  for await (const { seed, history, violations, timeline } of runSeeds({ kind, ...(broken && { broken }) }, seeds)) {
+  for await (const { seed, history, violations, timeline } of runSeeds(
+    { kind, ...(broken && { broken, aimedAt: broken }) },
+    seeds,
+  )) {
     const { beganAt, healedAt, settledAt, schedule, exchanges } = history;
     const faults = schedule.faults.map((fault) => fault.kind).join(" ");
     const took = `${healedAt - beganAt} + ${settledAt - healedAt} ms`;

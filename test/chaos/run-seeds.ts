@@ -1,8 +1,10 @@
 /** Runs seeds one after the other in one world, and says of each what was wrong. */
+import type { BrokenName } from "./broken.js";
 import { check, type Violation } from "./checker.js";
+import { drillOf } from "./drills.js";
 import { runSeed } from "./episode.js";
 import type { History } from "./history.js";
-import { type FaultWeights, type Schedule, scheduleOf } from "./schedule.js";
+import { nodesOn, scheduleOf } from "./schedule.js";
 import { timelineOf } from "./timeline.js";
 import { World, type WorldOptions } from "./world.js";
 
@@ -15,22 +17,21 @@ export interface SeedResult {
 }
 
 export interface RunOptions extends Omit<WorldOptions, "nodes"> {
-  /** What breaks. Default: everything that can. */
-  faults?: FaultWeights;
-  /** How much longer than scheduled each tool works. Default 0. */
-  longerMs?: number;
+  /** Runs what is aimed at this fault. Default: what each seed's schedule comes to. */
+  aimedAt?: BrokenName;
 }
 
 /** Stops at the first seed that is not well, which the world does not outlive. */
 export async function* runSeeds(
-  { faults, longerMs = 0, ...options }: RunOptions,
+  { aimedAt, ...options }: RunOptions,
   seeds: Iterable<number>,
 ): AsyncGenerator<SeedResult> {
-  const { nodes } = scheduleOf(options.kind, 0);
-  const world = await World.open({ ...options, nodes });
+  const { kind } = options;
+  const world = await World.open({ ...options, nodes: nodesOn(kind) });
   try {
     for (const seed of seeds) {
-      const history = await runSeed(world, longer(scheduleOf(options.kind, seed, faults), longerMs));
+      const schedule = aimedAt === undefined ? scheduleOf(kind, seed) : drillOf(kind, aimedAt, seed);
+      const history = await runSeed(world, schedule);
       const violations = check(history);
       const log = violations.length > 0 ? world.log() : "";
       yield { seed, history, violations, timeline: () => `${timelineOf(history, violations)}\n\n${log.slice(-4000)}` };
@@ -39,13 +40,4 @@ export async function* runSeeds(
   } finally {
     await world.close();
   }
-}
-
-function longer(schedule: Schedule, byMs: number): Schedule {
-  const operations = schedule.operations.map((operation) =>
-    operation.kind === "create"
-      ? { ...operation, work: { ...operation.work, runMs: operation.work.runMs + byMs } }
-      : operation,
-  );
-  return { ...schedule, operations };
 }

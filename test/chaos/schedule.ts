@@ -9,7 +9,7 @@ export const LEASE_MS = 1200;
 /** For how long operations and faults begin. */
 const SPAN_MS = 2400;
 /** How long after everything works again clients wait for tasks to end: many times what it takes on an idle machine. */
-export const SETTLE_MS = 60_000;
+const SETTLE_MS = 60_000;
 /** How many clients there are; each is an owner of its own. */
 export const CLIENTS = 3;
 const KEYS_OF_A_CLIENT = 4;
@@ -61,16 +61,20 @@ export interface Schedule {
   nodes: number;
   operations: Operation[];
   faults: Fault[];
+  /** How long after everything works again clients wait for tasks to end. */
+  settleMs: number;
+}
+
+/** How many processes there are on a store. */
+export function nodesOn(kind: StoreKind): number {
+  return kind === "memory" ? 1 : 3;
 }
 
 const PROCESS_FAULTS = { kill: 4, leave: 1, pause: 4, throttle: 1 };
 const NETWORK_FAULTS = { ...PROCESS_FAULTS, drop: 2, stall: 2, slow: 1, cut: 2, restart: 1 };
 
-/** How often each breaks beside the others; what is not named does not. */
-export type FaultWeights = Partial<Record<FaultKind, number>>;
-
-/** What can break. Tasks in memory end with their process, so that is not ended. */
-const FAULTS: Readonly<Record<StoreKind, FaultWeights>> = {
+/** What can break, and how often each does beside the others. Tasks in memory end with their process, so that is not ended. */
+const FAULTS: Readonly<Record<StoreKind, Partial<Record<FaultKind, number>>>> = {
   memory: { pause: 1, throttle: 1 },
   sqlite: { ...PROCESS_FAULTS, lock: 3 },
   postgres: NETWORK_FAULTS,
@@ -93,14 +97,13 @@ const LASTS: Readonly<Record<FaultKind, readonly [from: number, to: number]>> = 
 
 const OPERATIONS = { create: 8, get: 6, result: 4, cancel: 3, answer: 3, list: 2, snoop: 2 };
 
-/** @param weights what breaks; by default everything that can */
-export function scheduleOf(kind: StoreKind, seed: number, weights: FaultWeights = FAULTS[kind]): Schedule {
+export function scheduleOf(kind: StoreKind, seed: number): Schedule {
   const random = new Random(seed);
-  const nodes = kind === "memory" ? 1 : 3;
+  const nodes = nodesOn(kind);
   const operations = Array.from({ length: random.between(40, 70) }, (_, n) => operation(random, nodes, n));
-  const faults = Array.from({ length: random.between(2, 5) }, () => fault(random, weights, nodes));
+  const faults = Array.from({ length: random.between(2, 5) }, () => fault(random, kind, nodes));
   for (const timed of [operations, faults]) timed.sort((a, b) => a.atMs - b.atMs);
-  return { kind, seed, nodes, operations, faults };
+  return { kind, seed, nodes, operations, faults, settleMs: SETTLE_MS };
 }
 
 function operation(random: Random, nodes: number, n: number): Operation {
@@ -135,8 +138,8 @@ function creation(random: Random, nodes: number, n: number): Omit<Create, "kind"
 const keyedTool = (key: number): ToolName => (["once", "again", "onward"] as const)[key % 3] ?? "once";
 const keyedWork = (key: number): Omit<Work, "call"> => ({ runMs: 150 * key, end: "return", asks: false, deaf: false });
 
-function fault(random: Random, weights: FaultWeights, nodes: number): Fault {
-  const fault = random.pick(weights as Record<FaultKind, number>);
+function fault(random: Random, store: StoreKind, nodes: number): Fault {
+  const fault = random.pick(FAULTS[store] as Record<FaultKind, number>);
   const atMs = random.between(100, SPAN_MS - 400);
   const forMs = random.between(...LASTS[fault]);
   if (fault === "lock" || fault === "restart") return { kind: fault, atMs, forMs };
