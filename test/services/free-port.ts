@@ -1,12 +1,26 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
+
+/**
+ * Below what systems give to whoever does not ask for a port of its own, connections that go out included: nobody gets it
+ * by chance, also while a server that has it is away for a moment.
+ */
+const FROM = 20_000;
+const TO = 32_000;
 
 /** A port of the loopback interface that nobody listens on now. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = randomInt(FROM, TO);
+    const server = createServer();
+    try {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+    } catch {
+      continue;
+    }
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
