@@ -4,7 +4,8 @@ import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
-import { type LogLine, recordLog } from "../../../test/fixtures/log-recorder.js";
+import { recordLog } from "../../../test/fixtures/log-recorder.js";
+import { isAnswered, listenerIsReplaced, type OpenedStore, outageCases } from "../../../test/fixtures/outages.js";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
 import { type RedisServer, startRedis } from "../../../test/services/redis.js";
 import { startTcpProxy, type TcpProxy } from "../../../test/services/tcp-proxy.js";
@@ -21,10 +22,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-interface Opened {
+interface Opened extends OpenedStore {
   store: RedisStore;
-  prefix: string;
-  log: LogLine[];
 }
 
 async function openStore(options: RedisStoreOptions = {}): Promise<Opened> {
@@ -34,7 +33,7 @@ async function openStore(options: RedisStoreOptions = {}): Promise<Opened> {
   const store = new RedisStore({ ...where, prefix, logger, ...options });
   closing.push(() => store.close());
   await store.open();
-  return { store, prefix, log: logger.lines };
+  return { store, log: logger.lines, openAnother: async () => (await openStore({ prefix })).store };
 }
 
 async function openProxy(): Promise<{ proxy: TcpProxy; url: string }> {
@@ -43,29 +42,14 @@ async function openProxy(): Promise<{ proxy: TcpProxy; url: string }> {
   return { proxy, url: `redis://127.0.0.1:${proxy.port}` };
 }
 
-test("idle connections that the server closes are replaced, and no error is said", async () => {
-  const { store, log } = await openStore();
-  const task = await store.create(workingTask());
-  await killConnections(server.url);
-  expect(await store.get(task.taskId)).toEqual(task);
-  await eventually(() => store.health.state === "ok");
-  expect(log.filter((line) => line.level === "error")).toEqual([]);
-  expect(log.filter((line) => line.level === "warn").length).toBeLessThanOrEqual(2);
-});
-
-test("a create whose answer is lost is carried out once, with a key and without one", async () => {
-  const { proxy, url } = await openProxy();
-  const { store } = await openStore({ url, signals: false });
-  await store.create(workingTask({ owner: "warm-up" }));
-  for (const record of [workingTask(), workingTask({ idempotencyKey: "key" })]) {
-    proxy.swallow({ toClient: true });
-    const creating = store.create(record);
-    await proxy.nextAnswer();
-    proxy.swallow({});
-    proxy.cut();
-    expect(await creating).toEqual(record);
-  }
-  expect((await store.list({ owner: "ada", limit: 5 })).tasks).toHaveLength(2);
+outageCases({
+  name: "Redis",
+  unreachable: /Redis at 127\.0\.0\.1:\d+: cannot be reached \(.+\)/,
+  openStore,
+  openProxy,
+  killConnections: () => killConnections(server.url),
+  crash: () => server.stop("SIGKILL"),
+  start: () => server.start(),
 });
 
 test("an update whose answer is lost rejects, and the record tells what became of it", async () => {
@@ -95,43 +79,6 @@ test("an update that does not reach the server rejects and has changed nothing",
   expect(await store.get(task.taskId)).toEqual(task);
 });
 
-test("while the server is down every call rejects soon, and works again when it is back", async () => {
-  const { store, log } = await openStore();
-  const task = await store.create(workingTask());
-  await server.stop("SIGKILL");
-  for (let n = 0; n < 5; n += 1) {
-    const startedAt = Date.now();
-    await expect(store.get(task.taskId)).rejects.toThrow(/Redis at 127\.0\.0\.1:\d+: cannot be reached \(.+\)/);
-    expect(Date.now() - startedAt).toBeLessThan(4000);
-  }
-  expect(store.health).toEqual({ state: "down", signals: "reconnecting" });
-  await server.start();
-  await eventually(() => store.get(task.taskId).then(Boolean, () => false));
-  expect(await store.get(task.taskId)).toEqual(task);
-  await eventually(() => store.health.state === "ok");
-  expect(log.filter((line) => line.level === "warn").length).toBeLessThanOrEqual(3);
-});
-
-test("what was acknowledged is there after a crash of a server that syncs every write", async () => {
-  const { store } = await openStore();
-  const acknowledged: string[] = [];
-  const writers = Array.from({ length: 4 }, async () => {
-    for (let n = 0; n < 10_000; n += 1) acknowledged.push((await store.create(workingTask())).taskId);
-  });
-  const ended = Promise.allSettled(writers);
-  await eventually(() => acknowledged.length > 100);
-  await server.stop("SIGKILL");
-  await ended;
-  await server.start();
-  await eventually(() =>
-    store.get("tsk_any").then(
-      () => true,
-      () => false,
-    ),
-  );
-  for (const taskId of acknowledged) expect(await store.get(taskId)).toMatchObject({ taskId });
-});
-
 test("scripts are sent anew to a server that has forgotten them", async () => {
   const { store } = await openStore();
   await store.create(workingTask());
@@ -150,12 +97,7 @@ test("a server that turns into a replica refuses writes with the reason, and tak
   } finally {
     await asAdmin(server.url, (client) => client.replicaof("NO", "ONE"));
   }
-  await eventually(() =>
-    store.create(workingTask()).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await eventually(() => isAnswered(store.create(workingTask())));
 });
 
 test("a server that is full refuses new tasks whole, and says what to raise", async () => {
@@ -176,37 +118,11 @@ test("a server that is full refuses new tasks whole, and says what to raise", as
   expect((await store.list({ limit: 5 })).tasks).toHaveLength(1);
 });
 
-test("a listening connection that is killed comes back, and listeners look once", async () => {
-  const { store, log } = await openStore();
-  const heard: (string | null)[] = [];
-  store.signals?.subscribe((taskId) => heard.push(taskId));
-  await killConnections(server.url);
-  await eventually(() => heard.includes(null));
-  store.signals?.publish("tsk_after");
-  await eventually(() => heard.includes("tsk_after"));
-  expect(log.map((line) => line.message)).toContain("Redis's notifications can be reached again");
+test("a listening connection whose packets vanish is noticed by its time-out of commands, and replaced", async () => {
+  const { proxy, url } = await openProxy();
+  const timing = { heartbeatMs: 300, connectTimeoutMs: 500, commandTimeoutMs: 100 };
+  await listenerIsReplaced(proxy, await openStore({ url, ...timing }));
 });
-
-test.each([
-  ["heartbeat", 2000],
-  ["time-out of commands", 100],
-])(
-  "a listening connection whose packets vanish is noticed by its %s, and replaced",
-  async (_what, commandTimeoutMs) => {
-    const { proxy, url } = await openProxy();
-    const { store, prefix } = await openStore({ url, heartbeatMs: 300, connectTimeoutMs: 500, commandTimeoutMs });
-    const { store: other } = await openStore({ prefix });
-    const heard: (string | null)[] = [];
-    store.signals?.subscribe((taskId) => heard.push(taskId));
-    proxy.swallow({ toServer: true, toClient: true });
-    await eventually(() => store.health.signals === "reconnecting");
-    other.signals?.publish("tsk_missed");
-    proxy.swallow({});
-    await eventually(() => heard.includes(null));
-    other.signals?.publish("tsk_after");
-    await eventually(() => heard.includes("tsk_after"));
-  },
-);
 
 test("a listening connection that breaks while it subscribes anew harms nobody, and comes back", async () => {
   const { proxy, url } = await openProxy();
@@ -253,11 +169,4 @@ test("a store has two connections, however many wait", async () => {
   for (const stop of stops) stop?.();
   await store.close();
   await eventually(async () => (await storeConnections(server.url)).length === 0);
-});
-
-test("closing works while the server is away", async () => {
-  const { store } = await openStore();
-  await server.stop("SIGKILL");
-  await store.close();
-  await server.start();
 });
