@@ -30,7 +30,7 @@ let shared: PostgresServer | undefined;
 
 /** Starts the server that all live tests share; they find it by `inject("postgres")`. */
 export async function setup(project: TestProject): Promise<void> {
-  shared = await startPostgres();
+  shared = await startPostgres(["max_connections = 300"]);
   project.provide("postgres", { url: shared.url });
 }
 

@@ -8,16 +8,17 @@ import { startTcpProxy } from "../../../test/services/tcp-proxy.js";
 
 const { url } = inject("postgres");
 
-// Large enough for ten megabytes to be written and read within it on a busy machine.
-storeContract({ test, open: () => openFresh(url), ttlMs: 1500, without: ["outage"] });
-storeContract({ test, open: openBreakable, ttlMs: 1500, groups: [outageCases] });
+// Each case waits for most of its time, and has a store of its own. Long enough for what others do meanwhile.
+const each = { test: test.concurrent, ttlMs: 4000, signalWithinMs: 20_000 };
+storeContract({ ...each, open: () => openFresh(url), without: ["outage"] });
+storeContract({ ...each, open: openBreakable, groups: [outageCases] });
 
 /** On a line that can be cut. Nothing large goes over it, so that it need not be waited for long. */
 async function openBreakable(): Promise<StoreHarness> {
   const proxy = await startTcpProxy(Number(new URL(url).port));
   const breakable = new URL(url);
   breakable.port = String(proxy.port);
-  const harness = await openFresh(breakable.href, { queryTimeoutMs: 500, connectTimeoutMs: 500 });
+  const harness = await openFresh(breakable.href, { queryTimeoutMs: 1500, connectTimeoutMs: 1500 });
   const swallow = (isOut: boolean) => (): void => {
     proxy.swallow({ toServer: isOut, toClient: isOut });
     proxy.cut();
