@@ -10,7 +10,7 @@ import { type Served, servedTools } from "../protocol/tools.js";
 import { HttpWire, localPipes, stdioWire } from "../protocol/wires.js";
 import { bytes, SETTINGS } from "./arbitraries.js";
 
-const ANSWERED_WITHIN_MS = 10_000;
+const ANSWERED_WITHIN_MS = 30_000;
 /** What a run may leave behind, in the largest part what the engine compiled. */
 const MEMORY_LEFT = 24 * 2 ** 20;
 const NEWLINE = Uint8Array.of(0x0a);

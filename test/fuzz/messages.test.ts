@@ -7,7 +7,7 @@ import { servedTools } from "../protocol/tools.js";
 import { localPipes } from "../protocol/wires.js";
 import { envelopes, notifications, type Params, requests, SETTINGS } from "./arbitraries.js";
 
-const ANSWERED_WITHIN_MS = 3000;
+const ANSWERED_WITHIN_MS = 30_000;
 
 function isWellFormed({ result, error }: Reply): boolean {
   if (error === undefined) return typeof result === "object" && result !== null && !Array.isArray(result);

@@ -110,7 +110,7 @@ const LET_GO = { content: [{ type: "text", text: "let go" }] };
 /** Cuts the line, and waits until the client has come back over a new one. */
 async function breakLine(proxy: TcpProxy, client: AnyClient): Promise<void> {
   proxy.cut();
-  await expect.poll(() => client.resumed.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => client.resumed.length).toBeGreaterThan(0);
 }
 
 describe.each([
@@ -152,7 +152,7 @@ describe.each([
     await steer("open_gate");
     proxy.cut();
     proxy.swallow({});
-    await expect.poll(() => heard, { timeout: 10_000 }).toContainEqual(["notifications/tasks/status", "completed"]);
+    await expect.poll(() => heard).toContainEqual(["notifications/tasks/status", "completed"]);
   });
 
   it("collects from another process what it had called before its own ended, by session and token", async () => {

@@ -43,7 +43,7 @@ export class Command {
     onTestFinished(async () => {
       // In good order, or else its kernel stays for a server of another test to take up.
       this.process.kill("SIGTERM");
-      const late = setTimeout(() => this.process.kill("SIGKILL"), 5_000);
+      const late = setTimeout(() => this.process.kill("SIGKILL"), 20_000);
       await this.ended;
       clearTimeout(late);
     });

@@ -1,9 +1,12 @@
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, expect, inject, test } from "vitest";
 import { startExtraJupyter } from "../../../test/services/jupyter.js";
 import { Command, temporaryFolder } from "./command.js";
 
-const jupyter = inject("jupyter");
+// A server of its own: what is killed or handed over here leaves its kernel to anybody.
+const extra = await startExtraJupyter(inject("jupyter").python);
+afterAll(() => extra.stop());
+const jupyter = extra.service;
 const onJupyter = { JUPYTER_URL: jupyter.url, JUPYTER_TOKEN: jupyter.token };
 
 /** Prints a line now and then for as long as nobody stops it. */
@@ -101,18 +104,14 @@ test("answers that wait for a slow reader are all written out before the end", a
 
 test("a task that has finished is collected from the next process", async () => {
   const home = temporaryFolder();
-  // A server of its own: the kernel that is left behind is anybody's to take up.
-  const extra = await startExtraJupyter(jupyter.python);
-  onTestFinished(() => extra.stop());
-  const onExtra = { JUPYTER_URL: extra.service.url, JUPYTER_TOKEN: extra.service.token };
-  const first = new Command(["jupyter"], onExtra, home);
+  const first = new Command(["jupyter"], onJupyter, home);
   await first.initialize();
   const taskId = await first.callTask("print(6 * 7)");
   await first.untilTask(taskId, ({ status }) => status === "completed");
   first.process.kill("SIGKILL");
   await first.ended;
 
-  const second = new Command(["jupyter"], onExtra, home);
+  const second = new Command(["jupyter"], onJupyter, home);
   await second.initialize();
   const { result } = await second.request("tasks/result", { taskId });
   expect(JSON.stringify(result)).toContain("42");

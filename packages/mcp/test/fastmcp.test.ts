@@ -3,9 +3,9 @@
  * and the few that had none.
  */
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../test/fixtures/eventually.js";
 import { type Held, testsHold } from "./held.js";
 import { modernScene } from "./wire/modern-client.js";
-import { eventually } from "./wire/raw-client.js";
 import { OPTIONAL, scene, untilStopped } from "./wire/servers.js";
 
 const HELD: readonly Held[] = [

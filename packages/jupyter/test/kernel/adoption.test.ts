@@ -2,7 +2,7 @@
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, test } from "vitest";
 import { createMessage, type KernelLog, type KernelMessage, KernelQueue } from "../../src/kernel/index.js";
-import { connectFake, type FakeJupyter, fakeJupyter } from "./fake-jupyter.js";
+import { connectFake, type FakeJupyter, fakeJupyter, network } from "./fake-jupyter.js";
 
 const SENT = { code: "x", msgId: "sent-before" };
 /** What was published of it is told with the clock of the kernel. */
@@ -109,7 +109,7 @@ describe("a run that its kernel has kept", () => {
   test("and that the kernel knows nothing of was never sent, once what is sent now is answered", async () => {
     const { execution, clock, fake } = await adopt(logOf([]));
     await fake.until(() => fake.received.find(({ channel }) => channel === "shell"));
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await network();
     expect(execution.isDone).toBe(false);
     await clock.advance(1000);
     expect(await execution.ended).toMatchObject({ state: "aborted", cause: "never_sent" });
@@ -146,7 +146,7 @@ describe("a run that its kernel has not kept", () => {
   test("and of which nothing was held back ends as unknown, once the kernel answers what is sent now", async () => {
     const { execution, clock, fake } = await adopt(undefined, "session-before");
     await fake.until(() => fake.received.find(({ channel }) => channel === "shell"));
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await network();
     await clock.advance(1000);
     expect(await execution.ended).toMatchObject({ state: "connection_lost" });
   });
@@ -160,7 +160,7 @@ test("whatever is asked for while a run of an earlier process is at the kernel w
   const later = queue.submit({ code: "later" });
   expect(earlier.state).toEqual({ name: "running" });
   expect(later.state).toEqual({ name: "queued", position: 1 });
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await network();
   expect(requestsAt(fake)).toEqual([]);
   fake.status("idle", request);
   await earlier.ended;

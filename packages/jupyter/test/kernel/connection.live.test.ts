@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { startExtraJupyter } from "../../../../test/services/jupyter.js";
 import {
   connectKernel,
@@ -7,7 +8,7 @@ import {
   type KernelMessage,
   serverAddress,
 } from "../../src/kernel/index.js";
-import { begin, connect, contents, restOf, run, startKernel, streamText } from "./live-kernel.js";
+import { begin, connect, contents, failWhenTold, restOf, run, startKernel, streamText } from "./live-kernel.js";
 
 const jupyter = inject("jupyter");
 
@@ -65,14 +66,12 @@ test("user expressions and silence are passed on", async () => {
 test("a short run takes no delayed acknowledgement", async () => {
   const { connection } = await startKernel(jupyter);
   await run(connection, "pass");
-  const times: number[] = [];
-  for (let i = 0; i < 30; i++) {
+  // Without the pong it is 40 ms at the least, on any machine; with it, most are shorter on one that is not busy.
+  await eventually(async () => {
     const before = performance.now();
     await run(connection, "pass");
-    times.push(performance.now() - before);
-  }
-  // Without the pong it is 40 ms at the least, on any machine.
-  expect(Math.min(...times)).toBeLessThan(30);
+    return performance.now() - before < 35;
+  });
 });
 
 describe("questions of the code", () => {
@@ -160,14 +159,11 @@ describe("two clients of one kernel", () => {
   test("a request that the other's failing cell made the kernel drop has not run", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter);
     const other = await connect(rest, kernelId);
-    const failing = other.request({
-      channel: "shell",
-      type: "execute_request",
-      content: { code: "import time; time.sleep(0.8); 1/0", silent: false, store_history: true, stop_on_error: true },
-    });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const mine = await run(connection, "ran = True");
-    expect((await failing).content).toMatchObject({ status: "error" });
+    const failing = await failWhenTold(jupyter, other);
+    const running = run(connection, "ran = True");
+    await failing.tell();
+    const mine = await running;
+    expect((await failing.ended).content).toMatchObject({ status: "error" });
     expect(mine.end).toMatchObject({ state: "aborted", cause: "earlier_failure", executionCount: null });
     expect((await run(connection, "'ran' in globals()")).messages.map(({ content }) => content.data)).toContainEqual({
       "text/plain": "False",
@@ -205,10 +201,9 @@ describe("a lost socket", () => {
   });
 
   test("holds a new request until the next one is open", async () => {
-    const { connection } = await startKernel(jupyter);
+    const { connection } = await startKernel(jupyter, { reconnect: { firstDelayMs: 1_000 } });
     connection.dropSocket();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(connection.state).toBe("reconnecting");
+    await expect.poll(() => connection.state, { interval: 5 }).toBe("reconnecting");
     expect((await run(connection, "1")).end.state).toBe("completed");
   });
 

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
@@ -154,6 +155,14 @@ export class FakeJupyter {
     this.#waiters.clear();
     for (const wake of waiters) wake();
   }
+}
+
+/**
+ * Lets messages that are on their way arrive, and what answers them. Both ends are in this process: they need turns of its
+ * event loop, however long those take, and some milliseconds.
+ */
+export async function network(): Promise<void> {
+  for (let turns = 0; turns < 12; turns += 1) await pause(5);
 }
 
 /** A fake server that is closed when the test is over. */

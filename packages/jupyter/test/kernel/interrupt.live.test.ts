@@ -1,22 +1,27 @@
-import { access } from "node:fs/promises";
+import { randomInt } from "node:crypto";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
+import { runs } from "../../../../test/fixtures/processes.js";
 import {
   type Execution,
+  type InterruptLadder,
   type InterruptReport,
   interruptExecution,
   type KernelConnection,
   KernelQueue,
 } from "../../src/kernel/index.js";
-import { begin, beginPrinting, connect, type LiveKernel, run, startKernel } from "./live-kernel.js";
+import { begin, beginPrinting, connect, failWhenTold, type LiveKernel, run, startKernel } from "./live-kernel.js";
 
 const jupyter = inject("jupyter");
 
-function interrupt(kernel: LiveKernel, execution: Execution, connection = kernel.connection): Promise<InterruptReport> {
+function interrupt(kernel: LiveKernel, execution: Execution, ladder: InterruptLadder = {}): Promise<InterruptReport> {
   return interruptExecution({
     execution,
     interrupt: () => kernel.rest.interruptKernel(kernel.kernelId),
-    nudge: () => connection.nudge(),
+    nudge: () => kernel.connection.nudge(),
+    ladder,
   });
 }
 
@@ -24,34 +29,32 @@ function queueOf(kernel: LiveKernel, connection: KernelConnection = kernel.conne
   return new KernelQueue({ connection, interrupt: () => kernel.rest.interruptKernel(kernel.kernelId) });
 }
 
-// All below the second rung: one interrupt has to do.
+// The second rung is far: one interrupt has to do.
 describe("an interrupt stops, and sees the kernel idle after,", () => {
   test.each([
-    ["a sleep", "import time; time.sleep(60)", 1_900],
-    ["a busy loop", "while True: pass", 1_900],
-    ["a child process", "import subprocess; subprocess.run(['sleep', '61.5'])", 1_900],
+    ["a sleep", "import time; time.sleep(60)"],
+    ["a busy loop", "while True: pass"],
+    ["a child process", "import subprocess; subprocess.run(['sleep', '61.5'])"],
     // The signal alone does not wake ipykernel's event loop: the nudge does.
-    ["a top-level await", "import asyncio; await asyncio.sleep(60)", 1_900],
-  ])("%s", async (_what, code, withinMs) => {
+    ["a top-level await", "import asyncio; await asyncio.sleep(60)"],
+  ])("%s", async (_what, code) => {
     const kernel = await startKernel(jupyter);
     const execution = await begin(kernel.connection, code);
-    const report = await interrupt(kernel, execution);
+    const report = await interrupt(kernel, execution, { againMs: 20_000, giveUpMs: 30_000 });
 
-    expect(report).toMatchObject({ outcome: "stopped", idleSeen: true });
-    expect(report.elapsedMs).toBeLessThan(withinMs);
+    expect(report).toMatchObject({ outcome: "stopped", idleSeen: true, interruptsSent: 1 });
     expect(await execution.ended).toMatchObject({ state: "interrupted", interruptSent: true });
     expect((await run(kernel.connection, "1 + 1")).end.state).toBe("completed");
   });
 
   test("a shell command, whose process is gone too", async () => {
     const kernel = await startKernel(jupyter);
-    const execution = await begin(kernel.connection, "!sleep 61.25");
-    const count =
-      "import psutil; print(sum('61.25' in ' '.join(p.info['cmdline'] or []) for p in psutil.process_iter(['cmdline'])))";
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const seconds = `61.${randomInt(1e6, 1e7)}`;
+    const execution = await begin(kernel.connection, `!sleep ${seconds}`);
+    await eventually(() => runs(`sleep ${seconds}`));
     expect(await interrupt(kernel, execution)).toMatchObject({ outcome: "stopped", idleSeen: true });
     await execution.ended;
-    expect((await run(kernel.connection, count)).stdout).toBe("0\n");
+    expect(await runs(`sleep ${seconds}`)).toBe(false);
   });
 });
 
@@ -91,29 +94,36 @@ describe("cancelling in a queue", () => {
   test("takes out a run that waits, at once and without running it; its neighbours complete", async () => {
     const kernel = await startKernel(jupyter);
     const queue = queueOf(kernel);
-    const flag = join(jupyter.rootDir, `flag-${kernel.kernelId}`);
-    const first = queue.submit({ code: "import time; time.sleep(1)" });
-    const second = queue.submit({ code: `open(${JSON.stringify(flag)}, "w").close()` });
+    const [go, ran] = ["go", "ran"].map((name) => join(jupyter.rootDir, `${name}-${kernel.kernelId}`)) as [
+      string,
+      string,
+    ];
+    const first = queue.submit({
+      code: `import os, time\nwhile not os.path.exists(${JSON.stringify(go)}): time.sleep(0.02)`,
+    });
+    const second = queue.submit({ code: `open(${JSON.stringify(ran)}, "w").close()` });
     const third = queue.submit({ code: "'third'" });
     expect(second.state).toEqual({ name: "queued", position: 1 });
-    const before = performance.now();
     expect(await second.cancel()).toEqual({ outcome: "removed" });
     expect(await second.ended).toMatchObject({ state: "aborted", cause: "cancelled", startedAt: null });
-    expect(performance.now() - before).toBeLessThan(100);
+    await writeFile(go, "");
     expect((await first.ended).state).toBe("completed");
     expect((await third.ended).state).toBe("completed");
-    await expect(access(flag)).rejects.toThrow();
+    await expect(access(ran)).rejects.toThrow();
   });
 
   test("never hits the next run: thirty cells cancelled just as they complete", async () => {
     const kernel = await startKernel(jupyter);
     const queue = queueOf(kernel);
     await queue.submit({ code: "import time" }).ended;
+    const before = performance.now();
+    await queue.submit({ code: "time.sleep(0.03)" }).ended;
+    const oneTakesMs = performance.now() - before;
     const ends: string[] = [];
     for (let i = 0; i < 30; i++) {
       const hit = queue.submit({ code: "time.sleep(0.03)" });
       const next = queue.submit({ code: "x = sum(range(200_000))" });
-      await new Promise((resolve) => setTimeout(resolve, 20 + i));
+      await new Promise((resolve) => setTimeout(resolve, oneTakesMs * (0.5 + i / 30)));
       const report = await hit.cancel();
       const end = await hit.ended;
       ends.push(end.state);
@@ -137,16 +147,16 @@ describe("cancelling in a queue", () => {
     expect((await run.ended).state).toBe("interrupted");
   });
 
-  test("leaves the kernel ready for the next run within a second", async () => {
+  test("leaves the kernel ready for the next run at once", async () => {
     const kernel = await startKernel(jupyter);
     const queue = queueOf(kernel);
-    const first = queue.submit({ code: "import time; time.sleep(30)" });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const first = queue.submit({ code: "import time; time.sleep(60)" });
+    await eventually(() => first.state.name === "running");
     const next = queue.submit({ code: "1 + 1" });
     const before = performance.now();
     await first.cancel();
     expect((await next.ended).state).toBe("completed");
-    expect(performance.now() - before).toBeLessThan(1_500);
+    expect(performance.now() - before).toBeLessThan(15_000);
   });
 });
 
@@ -176,14 +186,10 @@ describe("a queue", () => {
   test("sends a run again that another client's failing cell made the kernel drop", async () => {
     const kernel = await startKernel(jupyter);
     const other = await connect(kernel.rest, kernel.kernelId);
-    const failing = other.request({
-      channel: "shell",
-      type: "execute_request",
-      content: { code: "import time; time.sleep(0.8); 1/0", silent: false, store_history: true, stop_on_error: true },
-    });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const failing = await failWhenTold(jupyter, other);
     const mine = queueOf(kernel).submit({ code: "1" });
-    await failing;
+    await failing.tell();
+    await failing.ended;
     expect((await mine.ended).state).toBe("completed");
   });
 });

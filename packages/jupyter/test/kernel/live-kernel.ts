@@ -1,5 +1,11 @@
 /** Kernels for live tests: each test has its own, and gives it back. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { JupyterService } from "../../../../test/services/jupyter.js";
 import {
   type ConnectionOptions,
@@ -92,6 +98,26 @@ export async function beginPrinting(connection: KernelConnection, code: string):
       { onMessage: ({ header }) => header.msg_type === "stream" && resolve(execution) },
     );
   });
+}
+
+/** How long what was sent to the kernel meanwhile takes to be there. */
+const ON_ITS_WAY_MS = 1_000;
+
+/** Runs a cell that drops what the kernel has queued behind it; resolves when it runs. It fails some time after it is told to. */
+export async function failWhenTold(
+  { rootDir }: JupyterService,
+  connection: KernelConnection,
+): Promise<{ tell(): Promise<void>; ended: Promise<KernelMessage> }> {
+  const [begun, told] = [0, 1].map(() => join(rootDir, randomUUID())) as [string, string];
+  onTestFinished(() => Promise.all([begun, told].map((file) => rm(file, { force: true }))).then(() => {}));
+  const code = `import os, time
+open(${JSON.stringify(begun)}, "w").close()
+while not os.path.exists(${JSON.stringify(told)}): time.sleep(0.02)
+1 / 0`;
+  const content = { code, silent: false, store_history: true, stop_on_error: true };
+  const ended = connection.request({ channel: "shell", type: "execute_request", content });
+  await eventually(() => existsSync(begun));
+  return { tell: () => pause(ON_ITS_WAY_MS).then(() => writeFile(told, "")), ended };
 }
 
 /** Starts code and resolves once the kernel is seen to run it. */

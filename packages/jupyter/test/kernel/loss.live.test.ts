@@ -7,6 +7,10 @@ const jupyter = inject("jupyter");
 /** Deaf to the interrupt by which the server begins to end a kernel: else the cell may say its last word first. */
 const LONG = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)";
 
+/** What is told at once is not what the heartbeat finds. */
+const BY_NO_HEARTBEAT = { heartbeatMs: 40_000 };
+const AT_ONCE_MS = 20_000;
+
 /** Milliseconds until a promise settles. */
 async function took(promise: Promise<unknown>): Promise<number> {
   const before = performance.now();
@@ -26,7 +30,7 @@ describe("a kernel process that ends during a run", () => {
     await run(connection, "import time; state = 1");
     const messages: KernelMessage[] = [];
     const execution = await begin(connection, code, messages);
-    expect(await took(execution.ended)).toBeLessThan(10_000);
+    expect(await took(execution.ended)).toBeLessThan(20_000);
     expect(execution.end).toMatchObject({ state: "kernel_died", reason: expect.stringContaining("process ended") });
     expect(streamText(messages, "stdout")).toBe("x\n");
     const { end, stdout } = await run(connection, "print('state' in globals())");
@@ -48,10 +52,10 @@ describe("a restart during a run", () => {
   });
 
   test("of somebody else ends it kernel_restarted at once, and the next run gets the new process", async () => {
-    const { connection, rest, kernelId } = await startKernel(jupyter);
+    const { connection, rest, kernelId } = await startKernel(jupyter, BY_NO_HEARTBEAT);
     const execution = await begin(connection, LONG);
     await rest.restartKernel(kernelId);
-    expect(await took(execution.ended)).toBeLessThan(2_000);
+    expect(await took(execution.ended)).toBeLessThan(AT_ONCE_MS);
     expect(execution.end?.state).toBe("kernel_restarted");
     expect((await run(connection, "1")).end).toMatchObject({ state: "completed", executionCount: 1 });
   });
@@ -77,11 +81,13 @@ describe("a restart during a run", () => {
 });
 
 describe("a kernel that somebody removes", () => {
-  test("ends the run kernel_died, and every later request at once", async () => {
+  test("ends the run kernel_died at once, and every later request", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter);
     const execution = await begin(connection, LONG);
-    await rest.deleteKernel(kernelId);
-    expect(await took(execution.ended)).toBeLessThan(2_000);
+    // It ignores the signal by which it is to end first.
+    const deleted = rest.deleteKernel(kernelId).then(() => "deleted");
+    expect(await Promise.race([execution.ended.then(() => "told"), deleted])).toBe("told");
+    await deleted;
     expect(execution.end).toMatchObject({ state: "kernel_died", reason: expect.stringContaining("shut down") });
     const later = await run(connection, "1");
     expect(later.end).toMatchObject({ state: "aborted", cause: "kernel_died" });
@@ -109,7 +115,7 @@ describe("a server that is killed", () => {
     connection.subscribe(({ type }) => type !== "message" && void events.push(type));
     const execution = await begin(connection, LONG);
     extra.process.kill("SIGKILL");
-    expect(await took(execution.ended)).toBeLessThan(5_000);
+    expect(await took(execution.ended)).toBeLessThan(20_000);
     expect(execution.end).toMatchObject({
       state: "connection_lost",
       startedAt: expect.any(Number),

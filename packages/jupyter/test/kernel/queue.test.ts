@@ -1,7 +1,7 @@
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, test } from "vitest";
 import { KernelQueue, type RunState } from "../../src/kernel/index.js";
-import { connectFake, type FakeJupyter, fakeJupyter } from "./fake-jupyter.js";
+import { connectFake, type FakeJupyter, fakeJupyter, network } from "./fake-jupyter.js";
 
 interface QueueBench {
   fake: FakeJupyter;
@@ -100,7 +100,7 @@ describe("a queue", () => {
     await play(it, 0);
     it.fake.refuseWith = 403;
     for (const socket of it.fake.sockets) socket.terminate();
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await network();
     await it.clock.advance(1_000);
     expect((await runs[0]?.ended)?.state).toBe("connection_lost");
     expect(await runs[1]?.ended).toMatchObject({ state: "aborted", cause: "connection_lost" });
@@ -212,7 +212,7 @@ describe("cancelling", () => {
   test("a run that was not sent yet, because the socket is gone, takes it back", async () => {
     const it = await bench();
     for (const socket of it.fake.sockets) socket.terminate();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await network();
     const run = it.queue.submit({ code: "a" });
     expect(await run.cancel()).toEqual({ outcome: "removed" });
     expect(await run.ended).toMatchObject({ state: "aborted", cause: "cancelled" });

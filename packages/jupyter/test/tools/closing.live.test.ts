@@ -1,7 +1,7 @@
 /** Ending the server: everything in order, nothing lost, and nothing ended that is not ours. */
 import { expect, inject, test } from "vitest";
 import { createJupyterServer } from "../../src/index.js";
-import { kernelOf, startLive, textOf } from "./live-server.js";
+import { kernelOf, startLive, textOf, warmUp } from "./live-server.js";
 
 const service = inject("jupyter");
 
@@ -53,6 +53,7 @@ test("what a run printed that its caller left is in the notebook after close", a
   const live = await startLive(service);
   const client = await live.connect();
   const path = await live.notebook(["print('begun', flush=True)\nimport time; time.sleep(600)"]);
+  await warmUp(client, live, path);
   await client.run("execute_cell", { notebook_path: path, cell_index: 0, stream: false, timeout: 2 });
   const kernelId = await kernelOf(live, path);
   await live.jupyter.close();

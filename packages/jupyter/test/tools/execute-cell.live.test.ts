@@ -5,7 +5,7 @@ import { describe, expect, inject, test } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { CodeCell, Notebook } from "../../src/notebook/index.js";
 import { deleteSession } from "../kernel/live-kernel.js";
-import { codeCell, kernelOf, type Live, startLive, textOf } from "./live-server.js";
+import { codeCell, gateIn, kernelOf, type Live, startLive, textOf, warmUp } from "./live-server.js";
 
 const service = inject("jupyter");
 
@@ -62,11 +62,14 @@ describe.each([true, false])("with stream %s", (stream) => {
   test("the notebook says nothing of a limit that its cell outlived, and gets the rest of the output", async () => {
     const live = await startLive(service);
     const client = await live.connect();
-    const path = await live.notebook(["print('a', flush=True)\nimport time; time.sleep(3)\nprint('b')"]);
-    const first = await client.run("execute_cell", { notebook_path: path, cell_index: 0, stream, timeout: 1.5 });
+    const gate = gateIn(live);
+    const path = await live.notebook([`print('a', flush=True)\n${gate.wait}\nprint('b')`]);
+    await warmUp(client, live, path);
+    const first = await client.run("execute_cell", { notebook_path: path, cell_index: 0, stream, timeout: 1 });
     expect(first.structuredContent).toMatchObject({ status: "still_running", cell: { saved: false } });
     expect(JSON.stringify(await live.read(path))).not.toContain("limit");
-    await eventually(async () => JSON.stringify((await cellAt(live, path, 0)).outputs).includes("b"), 10_000);
+    await gate.open();
+    await eventually(async () => JSON.stringify((await cellAt(live, path, 0)).outputs).includes("b"));
     expect((await cellAt(live, path, 0)).outputs).toMatchObject([{ output_type: "stream", text: "a\nb\n" }]);
   });
 
@@ -87,16 +90,18 @@ describe.each([true, false])("with stream %s", (stream) => {
 test("with stream true the notebook shows outputs while the cell runs, with stream false only at its end", async () => {
   const live = await startLive(service);
   const client = await live.connect();
-  const code = "print('begun', flush=True)\nimport time; time.sleep(4)";
+  const gate = gateIn(live);
+  const code = `print('begun', flush=True)\n${gate.wait}`;
   const paths = [await live.notebook([code]), await live.notebook([code])] as const;
   const tasks = await Promise.all(
     paths.map((path, index) =>
       client.start("execute_cell", { notebook_path: path, cell_index: 0, stream: index === 0 }),
     ),
   );
-  await eventually(async () => (await cellAt(live, paths[0], 0)).outputs.length > 0, 10_000);
+  await eventually(async () => (await cellAt(live, paths[0], 0)).outputs.length > 0);
   expect(await client.get(tasks[0]?.taskId ?? "")).toMatchObject({ status: "working" });
   expect((await cellAt(live, paths[1], 0)).outputs).toEqual([]);
+  await gate.open();
   for (const { taskId } of tasks) await client.collect(taskId);
   expect((await cellAt(live, paths[1], 0)).outputs).toHaveLength(1);
 });
@@ -168,10 +173,11 @@ test("a kernel that is started works in the notebook's folder", async () => {
 test("while a cell runs, edits and reads go on, a second run waits its turn, and another notebook runs at once", async () => {
   const live = await startLive(service);
   const client = await live.connect();
-  const path = await live.notebook(["import time; time.sleep(4); 'first'", "'second'"]);
+  const gate = gateIn(live);
+  const path = await live.notebook([`${gate.wait}\n'first'`, "'second'"]);
   const elsewhere = await live.notebook(["'elsewhere'"]);
   const first = await client.start("execute_cell", { notebook_path: path, cell_index: 0 });
-  await eventually(async () => (await live.rest.listSessions()).some((each) => each.path === path), 15_000);
+  await eventually(async () => (await live.rest.listSessions()).some((each) => each.path === path));
   const second = await client.start("execute_cell", { notebook_path: path, cell_index: 1 });
   await client.poll(
     second.taskId,
@@ -180,6 +186,7 @@ test("while a cell runs, edits and reads go on, a second run waits its turn, and
   await edit(live, path, ({ cells }) => cells.unshift({ ...codeCell("'inserted'"), id: "inserted" }));
   expect(textOf(await client.run("execute_cell", { notebook_path: elsewhere, cell_index: 0 }))).toBe("'elsewhere'");
   expect(await client.get(first.taskId)).toMatchObject({ status: "working" });
+  await gate.open();
 
   expect(textOf(await client.collect(first.taskId))).toBe("'first'");
   const result = await client.collect(second.taskId);
@@ -198,13 +205,12 @@ describe.each([true, false])("a cell that runs with stream %s and", (stream) => 
   async function whileItRuns(change: (notebook: Notebook) => void) {
     const live = await startLive(service);
     const client = await live.connect();
-    const path = await live.notebook([
-      "'zero'",
-      "print('begun', flush=True)\nimport time; time.sleep(2)\nprint('ended')",
-    ]);
+    const gate = gateIn(live);
+    const path = await live.notebook(["'zero'", `print('begun', flush=True)\n${gate.wait}\nprint('ended')`]);
     const { taskId } = await client.start("execute_cell", { notebook_path: path, cell_index: 1, stream });
     await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("begun") === true);
     await edit(live, path, change);
+    await gate.open();
     return { live, path, result: await client.collect(taskId) };
   }
 
@@ -232,7 +238,7 @@ test("what a thread prints after the end of its cell is added to the notebook", 
   const live = await startLive(service);
   const client = await live.connect();
   const code =
-    "import threading, time\ndef late():\n    time.sleep(1)\n    print('late')\nthreading.Thread(target=late).start()\nprint('in time')";
+    "import threading, time\ndef late():\n    time.sleep(0.5)\n    print('late')\nthreading.Thread(target=late).start()\nprint('in time')";
   const path = await live.notebook([code]);
   expect(textOf(await client.run("execute_cell", { notebook_path: path, cell_index: 0 }))).toBe("in time");
   await eventually(async () => JSON.stringify((await cellAt(live, path, 0)).outputs).includes("in time\\nlate"));

@@ -1,7 +1,7 @@
 /** The waiting limit of a direct call and the run limit of a run, on real kernels. */
 import { afterAll, describe, expect, inject, test } from "vitest";
 import { startExtraJupyter } from "../../../../test/services/jupyter.js";
-import { callOf, startLive, textFromKernel, textOf, WAYS } from "./live-server.js";
+import { callOf, gateIn, startLive, textFromKernel, textOf, WAYS, warmUp } from "./live-server.js";
 
 // A server of its own: on a shared one, code may get a kernel that a server of another test has left behind.
 const extra = await startExtraJupyter(inject("jupyter").python);
@@ -11,11 +11,11 @@ const { service } = extra;
 /** One red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/** Goes on for some seconds whatever interrupts it. */
-const STUBBORN = `
+/** Goes on for so long whatever interrupts it. */
+const stubborn = (seconds: number): string => `
 import time
 print("begun", flush=True)
-end = time.time() + 9
+end = time.time() + ${seconds}
 while time.time() < end:
     try:
         time.sleep(0.2)
@@ -28,14 +28,16 @@ describe.each(WAYS)("%s, called directly", (way) => {
   test("answers at its waiting limit with the outputs so far, and the run goes on and is collected", async () => {
     const live = await startLive(service);
     const client = await live.connect();
+    const gate = gateIn(live);
     const code = `
-import base64, time
+import base64
 from IPython.display import Image, display
 for i in range(3): print("line", i)
 display(Image(data=base64.b64decode("${PNG}")))
-time.sleep(3)
+${gate.wait}
 print("done")`;
-    const { name, args } = await callOf(live, way, code);
+    const { name, args, path } = await callOf(live, way, code);
+    await warmUp(client, live, path);
     const first = await client.run(name, { ...args, timeout: 2 });
     expect(first.isError).toBeUndefined();
     expect(first.content.map((block) => (block.type === "text" ? block.text : block.mimeType))).toEqual([
@@ -43,7 +45,8 @@ print("done")`;
       "image/png",
       expect.stringMatching(/^\[still running after 2 s: the waiting limit of this call \(timeout\).*get_execution/),
     ]);
-    expect(first.structuredContent).toMatchObject({ status: "still_running", limit: "timeout", execution_count: 1 });
+    expect(first.structuredContent).toMatchObject({ status: "still_running", limit: "timeout", execution_count: 2 });
+    await gate.open();
 
     // The caller that comes back may be another connection.
     const other = await live.connect();
@@ -57,7 +60,7 @@ print("done")`;
 test("a run that outlived its call holds the next one up, and nothing interleaves", async () => {
   const live = await startLive(service);
   const client = await live.connect();
-  const first = await client.run("execute_code", { code: STUBBORN, timeout: 1 });
+  const first = await client.run("execute_code", { code: stubborn(4), timeout: 1 });
   expect(first.structuredContent?.status).toBe("still_running");
   const next = await client.run("execute_code", { code: "print(1)", timeout: 30 });
   expect(next).toMatchObject({ content: [{ text: "1" }], structuredContent: { status: "completed" } });
@@ -96,7 +99,7 @@ describe.each(["directly", "as a task"] as const)("the run limit, %s", (how) => 
   });
 
   test("says that the kernel ignores it, and what would help", async () => {
-    const { result } = await run(STUBBORN, { interrupt_after: 1 });
+    const { result } = await run(stubborn(9), { interrupt_after: 1 });
     expect(result).toMatchObject({
       isError: true,
       structuredContent: { status: "still_running", limit: "interrupt_after" },

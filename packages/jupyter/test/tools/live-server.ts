@@ -70,6 +70,21 @@ export async function startLive(
   };
 }
 
+/** Code that waits until the test lets it go on. */
+export interface Gate {
+  /** Lines of Python. */
+  wait: string;
+  open(): Promise<void>;
+}
+
+export function gateIn({ dir }: Pick<Live, "dir">): Gate {
+  const file = join(dir, randomUUID());
+  return {
+    wait: `import os, time\nwhile not os.path.exists(${JSON.stringify(file)}): time.sleep(0.02)`,
+    open: () => writeFile(file, ""),
+  };
+}
+
 async function removeFolder(service: JupyterService, rest: JupyterRest, folder: string, dir: string): Promise<void> {
   const sessions = await rest.listSessions().catch(() => []);
   const ours = sessions.filter(({ path }) => path.startsWith(`${folder}/`));
@@ -197,6 +212,12 @@ export async function textFromKernel(
 ): Promise<string> {
   const kernel = path === undefined ? {} : { kernel_id: await kernelOf(live, path) };
   return textOf(await client.run("execute_code", { code, ...kernel, timeout: 20 }));
+}
+
+/** Has the kernel of a notebook, or the one for snippets, ready: what runs next has its limits for itself. */
+export async function warmUp(client: LiveClient, live: Live, path: string | undefined): Promise<void> {
+  if (path !== undefined) await live.rest.openSession(path, { kernelName: "python3" });
+  await textFromKernel(client, live, path, "1");
 }
 
 /** The kernel of a notebook's session. */

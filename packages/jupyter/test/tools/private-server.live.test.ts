@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createJupyterServer } from "../../src/index.js";
 import { isAlive } from "../../src/server/lock.js";
 import { connectTo, textOf } from "./live-server.js";
@@ -52,7 +53,7 @@ test("one that has died is replaced at the next call", async () => {
   const { client } = await startPrivate();
   const [pid] = textOf(await client.run("execute_code", { code: WHO })).split(" ");
   process.kill(Number(pid), "SIGKILL");
-  await vi.waitUntil(() => !isAlive(Number(pid)), { timeout: 5_000 });
+  await eventually(() => !isAlive(Number(pid)));
   const after = await client.run("execute_code", { code: WHO });
   expect(after.structuredContent?.status).toBe("completed");
   expect(textOf(after).split(" ")[0]).not.toBe(pid);

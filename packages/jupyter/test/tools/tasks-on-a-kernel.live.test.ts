@@ -162,7 +162,7 @@ test("what was produced so far can be read while the cell runs", async () => {
   const live = await startLive(service);
   const client = await live.connect();
   const { taskId } = await client.start("execute_code", {
-    code: "print('halfway', flush=True)\nimport time; time.sleep(2)",
+    code: "print('halfway', flush=True)\nimport time; time.sleep(60)",
   });
   await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("halfway") === true);
   const partialOutput = "io.datalayer/partial-output";

@@ -2,9 +2,10 @@
 import { InProcessRunner } from "@claimcheck/core";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { afterEach, expect, it, vi } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { TasksOptions } from "../../src/index.js";
 import { HttpClient, serving } from "../http/http-client.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 
 const START = 1_900_000_000_000;

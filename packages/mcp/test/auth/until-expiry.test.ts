@@ -2,11 +2,12 @@
 import { FakeClock } from "@claimcheck/core/testing";
 import type { AuthInfo, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { isStanding, untilExpiry } from "../../src/auth/until-expiry.js";
 import type { Tasks } from "../../src/index.js";
 import { HttpClient, serving } from "../http/http-client.js";
 import { overHttp } from "../listen/carriers.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 
 /** Tokens that all expire when `clock`, which starts now, has moved on by a minute. */

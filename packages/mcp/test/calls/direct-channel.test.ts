@@ -1,7 +1,8 @@
 /** Progress of a direct call: for a caller that asked for it, and before its answer. */
 import { expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
-import { eventually, type RawClient } from "../wire/raw-client.js";
+import type { RawClient } from "../wire/raw-client.js";
 import { OPTIONAL, scene } from "../wire/servers.js";
 
 async function called(dig: (ctx: ToolContext) => unknown): Promise<RawClient> {

@@ -4,9 +4,10 @@ import { FakeClock } from "@claimcheck/core/testing";
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createTasks, type ToolContext } from "../../src/index.js";
 import { modernScene } from "../wire/modern-client.js";
-import { eventually, gate, type RawClient, type Reply } from "../wire/raw-client.js";
+import { gate, type RawClient, type Reply } from "../wire/raw-client.js";
 import { scene, silent, untilStopped } from "../wire/servers.js";
 
 const PROMOTED = { execution: { taskSupport: "optional" }, promoteAfterMs: 1000 } as const;

@@ -2,9 +2,10 @@
 import type { JsonObject } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
 import { modernScene } from "../wire/modern-client.js";
-import { eventually, gate, type RawClient, type Reply } from "../wire/raw-client.js";
+import { gate, type RawClient, type Reply } from "../wire/raw-client.js";
 import { OPTIONAL, type Scene, scene, untilStopped } from "../wire/servers.js";
 
 const NAMES = ["task_list", "task_status", "task_result", "task_cancel", "task_answer"];

@@ -1,7 +1,8 @@
 /** Exchanges that break off, and bodies that come in pieces. */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { eventually, gate } from "../wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { ACCEPT, HttpClient, serving } from "./http-client.js";
 

@@ -1,7 +1,7 @@
 /** Where over HTTP a client hears what a tool logs. */
 import { expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { envelopeOf } from "../../src/testing/index.js";
-import { eventually } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { HttpClient, messagesOf, serving } from "./http-client.js";
 

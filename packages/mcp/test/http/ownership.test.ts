@@ -2,7 +2,8 @@
 import { MemoryStore } from "@claimcheck/core";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { envelope, eventually, gate } from "../wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
+import { envelope, gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { HttpClient, raw, replyOf, serving } from "./http-client.js";
 

@@ -1,6 +1,6 @@
 /** Questions over HTTP, where the request that carries one and the answer to it are exchanges of their own. */
 import { describe, expect, it } from "vitest";
-import { eventually } from "../wire/raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { HttpClient, messagesOf, replyOf, serving } from "./http-client.js";
 

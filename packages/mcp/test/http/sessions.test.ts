@@ -2,8 +2,9 @@ import { MemoryStore, type TaskRecord } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { HttpSessions, type SessionsOptions } from "../../src/http/sessions.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { ACCEPT, HttpClient, messagesOf, raw, replyOf, serving } from "./http-client.js";
 

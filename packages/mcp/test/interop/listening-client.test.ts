@@ -6,8 +6,9 @@ import { Client, InMemoryTransport, StreamableHTTPClientTransport, type Transpor
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { McpServer, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createHttpHandler, createTasks, serveHttp, serveStdio, type Tasks } from "../../src/index.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL, silent } from "../wire/servers.js";
 
 const OWNER = JSON.stringify(["single-user"]);

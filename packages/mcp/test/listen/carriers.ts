@@ -1,6 +1,7 @@
 /** Subscriptions by hand, over everything that carries them, in one shape. */
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import {
   createTasks,
   type ServeHttpOptions,
@@ -12,7 +13,6 @@ import {
 import { envelopeOf, RawClient, type Reply } from "../../src/testing/index.js";
 import { ACCEPT, messagesOf } from "../http/http-client.js";
 import { type ModernDeclares, OFFICIAL } from "../wire/modern-client.js";
-import { eventually } from "../wire/raw-client.js";
 import { silent } from "../wire/servers.js";
 
 export const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";

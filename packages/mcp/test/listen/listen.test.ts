@@ -2,8 +2,9 @@
 import { MemoryStore } from "@claimcheck/core";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { Tasks, ToolContext } from "../../src/index.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { acknowledged, carriers, changes, type Listener, type Stream, SUBSCRIPTION } from "./carriers.js";
 
@@ -39,7 +40,8 @@ async function create(client: Listener, name = "dig", more: Record<string, unkno
 /** Nothing that was on its way when this was called is still on its way when it resolves. */
 async function settled(client: Listener): Promise<void> {
   await client.request("server/discover");
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  // Turns of the event loop that both ends share, however long those take, and some milliseconds.
+  for (let turns = 0; turns < 5; turns += 1) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const statuses = (stream: Stream) => changes(stream).map(({ status, statusMessage }) => statusMessage ?? status);

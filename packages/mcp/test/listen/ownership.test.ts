@@ -1,8 +1,9 @@
 /** Whose tasks a subscription tells of. */
 import type { McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { Tasks } from "../../src/index.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { acknowledged, type Carried, carriers, changes, type Listener } from "./carriers.js";
 

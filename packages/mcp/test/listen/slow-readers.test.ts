@@ -2,11 +2,12 @@
 import { FakeClock } from "@claimcheck/core/testing";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createTasks, type ToolContext } from "../../src/index.js";
 import { HttpListening } from "../../src/listen/http.js";
 import { listenRequestOf } from "../../src/listen/request.js";
 import { messagesOf } from "../http/http-client.js";
-import { envelope, eventually } from "../wire/raw-client.js";
+import { envelope } from "../wire/raw-client.js";
 import { OPTIONAL, silent } from "../wire/servers.js";
 import type { Message } from "./carriers.js";
 

@@ -1,9 +1,9 @@
 /** Input before there is a task: SEP-2322 rounds, composed with SEP-2663. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { AskFirst } from "../../src/index.js";
 import { type ModernClient, modernScene } from "../wire/modern-client.js";
-import { eventually } from "../wire/raw-client.js";
 
 const FORMS = { capabilities: { elicitation: {} } };
 const NAME = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;

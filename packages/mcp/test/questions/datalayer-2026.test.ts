@@ -1,7 +1,7 @@
 /** A 2026-era client that declared our extension alone is sent no requests: it sees what is asked, and answers it, by our own methods. */
 import { expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { modernScene } from "../wire/modern-client.js";
-import { eventually } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 
 const DATALAYER = "io.datalayer/tasks";

@@ -1,8 +1,8 @@
 /** `ctx.elicit` in a direct call: the SDK's own request on 2025, rounds of the call (SEP-2322) on 2026. */
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
 import { modernScene } from "../wire/modern-client.js";
-import { eventually } from "../wire/raw-client.js";
 
 const PLAIN = { extensions: [], capabilities: { elicitation: {} } };
 const SURE = { type: "object", properties: { sure: { type: "boolean" } } } as const;

@@ -2,9 +2,9 @@
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { QuestionRefusedError, QuestionWithdrawnError, type ToolContext } from "../../src/index.js";
 import { type ModernClient, modernScene } from "../wire/modern-client.js";
-import { eventually } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 
 const FORMS = { capabilities: { elicitation: {} } };

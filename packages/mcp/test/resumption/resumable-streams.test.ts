@@ -2,10 +2,11 @@
 import { Deadlines } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
 import { ResumableStreams } from "../../src/resumption/resumable-streams.js";
 import { eventsOf, HttpClient, messagesOf, replyOf, type StreamEvent, serving } from "../http/http-client.js";
-import { eventually, gate } from "../wire/raw-client.js";
+import { gate } from "../wire/raw-client.js";
 import { OPTIONAL } from "../wire/servers.js";
 
 const RESUME_MS = 30_000;
@@ -87,8 +88,8 @@ async function primed(reading: Reading): Promise<Reading> {
 }
 
 /** Resolves when the server has seen that a stream broke: it waits for the client then, beside its timer for idle sessions. */
-function seenBroken(clock: FakeClock): Promise<void> {
-  return eventually(() => clock.pending === 2);
+async function seenBroken(clock: FakeClock): Promise<void> {
+  await eventually(() => clock.pending === 2);
 }
 
 describe("a stream that breaks while its request waits", () => {

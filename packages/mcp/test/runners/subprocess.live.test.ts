@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { Command, TasksOptions } from "../../src/index.js";
-import { eventually, type RawClient } from "../wire/raw-client.js";
+import type { RawClient } from "../wire/raw-client.js";
 import { scene } from "../wire/servers.js";
 
 const EXECUTION = { taskSupport: "optional", runner: "subprocess" } as const;
@@ -89,7 +90,7 @@ describe("a command that succeeds", () => {
 
   it("has stderr among its output where that is asked for", async () => {
     const { content } = await runDirectly(
-      sh("echo a; sleep 0.1; echo b >&2; sleep 0.1; echo c", { combineStderr: true }),
+      sh("echo a; sleep 0.5; echo b >&2; sleep 0.5; echo c", { combineStderr: true }),
     );
     expect(content[0]?.text).toBe("a\nb\nc\n");
   });
@@ -147,10 +148,10 @@ describe("a command that fails", () => {
   it("is stopped when its time is over, with what it had printed", async () => {
     const sleeping = marker();
     const { content, structuredContent, isError } = await runDirectly(
-      sh(`echo begun; sleep ${sleeping}`, { timeoutMs: 500 }),
+      sh(`echo begun; sleep ${sleeping}`, { timeoutMs: 1500 }),
     );
     expect(isError).toBe(true);
-    expect(content[0]?.text).toBe("The command sh was stopped: it had taken 500 ms.");
+    expect(content[0]?.text).toBe("The command sh was stopped: it had taken 1500 ms.");
     expect(structuredContent).toMatchObject({ timedOut: true, stdout: "begun\n" });
     expect(runs(sleeping)).toBe(false);
   });
@@ -158,9 +159,9 @@ describe("a command that fails", () => {
   it("is killed when its time is over and it will not stop", async () => {
     const { structuredContent } = await runDirectly(
       node('process.on("SIGTERM", () => console.log("no")); console.log("up"); setInterval(() => {}, 1000)', {
-        timeoutMs: 1000,
+        timeoutMs: 2500,
       }),
-      { cancelGraceMs: 200 },
+      { cancelGraceMs: 1000 },
     );
     expect(structuredContent).toMatchObject({ timedOut: true, signal: "SIGKILL", stdout: "up\nno\n" });
   });
@@ -287,12 +288,12 @@ describe("nothing is left", () => {
 
   it("so does the tool's run limit; the output is kept", async () => {
     const file = join(folder(), "log");
-    const { client } = await clientOf(stubborn(file), { maxRunMs: 1500, cancelGraceMs: 300 });
+    const { client } = await clientOf(stubborn(file), { maxRunMs: 3000, cancelGraceMs: 300 });
     const { taskId } = await client.callTask("run");
     await client.request("tasks/result", { taskId });
     expect((await client.request("tasks/get", { taskId })).result).toMatchObject({
       status: "failed",
-      statusMessage: expect.stringContaining("limit of 1500 ms"),
+      statusMessage: expect.stringContaining("limit of 3000 ms"),
     });
     expect(size(file)).toBeGreaterThan(0);
     expect(await standsStill(file)).toBe(true);

@@ -10,8 +10,9 @@ import { FakeClock } from "@claimcheck/core/testing";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { AskFirst, Tasks, TasksOptions, ToolHandler } from "../../src/index.js";
-import { eventually, type RawClient } from "../wire/raw-client.js";
+import type { RawClient } from "../wire/raw-client.js";
 import { scene, silent } from "../wire/servers.js";
 
 const MODULE = new URL("../programs/worker-tools.mjs", import.meta.url);
@@ -67,7 +68,7 @@ const statusOf = async (client: RawClient, taskId: string) => (await client.requ
 
 /** Waits for a status message of the task. */
 const reaches = (client: RawClient, taskId: string, message: string) =>
-  eventually(async () => (await statusOf(client, taskId))?.statusMessage === message, 20_000);
+  eventually(async () => (await statusOf(client, taskId))?.statusMessage === message);
 
 describe("what a handler comes to", () => {
   it("is the same as on this event loop, directly and as a task, whatever it returns or throws", async () => {
@@ -187,7 +188,7 @@ describe("the context", () => {
     const { connect, tasks } = workers({ ask: {} }, { ownership: "single-user" });
     const client = await connect({ capabilities: { elicitation: {} } });
     const { taskId } = await client.callTask("ask");
-    await eventually(async () => (await statusOf(client, taskId))?.status === "input_required", 20_000);
+    await eventually(async () => (await statusOf(client, taskId))?.status === "input_required");
     const owner = JSON.stringify(["single-user"]);
     const key = (await tasks.runtime.get(owner, taskId))?.questions[0]?.key as string;
     await tasks.runtime.answer(owner, taskId, key, { action: "accept", content: { name: "Ada" } });
@@ -229,18 +230,20 @@ describe("the processor", () => {
       worst = Math.max(worst, performance.now() - last);
       last = performance.now();
     }, 5);
-    const spinning = client.call("spin", { arguments: { ms: 600 } });
+    const spinMs = 2000;
+    let isOver = false;
+    const spinning = client.call("spin", { arguments: { ms: spinMs } }).finally(() => {
+      isOver = true;
+    });
     let pings = 0;
-    const until = Date.now() + 500;
-    while (Date.now() < until) {
+    for (; !isOver; pings += 1) {
       await client.request("ping");
-      pings += 1;
       await pause(5);
     }
     clearInterval(watch);
     expect((await spinning).result).toMatchObject({ content: [{ text: "spun" }] });
     expect(pings).toBeGreaterThan(20);
-    expect(worst).toBeLessThan(300);
+    expect(worst).toBeLessThan(spinMs / 2);
   });
 });
 
@@ -268,7 +271,7 @@ describe("cancelling", () => {
   it("ends a direct call whose caller cancels", async () => {
     const { client } = await clientOf("spin", { cancelGraceMs: 100 }, { workerThreads: { max: 1 } });
     void client.request("tools/call", { name: "spin", arguments: {}, _meta: { progressToken: 1 } }, 5);
-    await eventually(() => client.heard.some(({ method }) => method === "notifications/progress"), 20_000);
+    await eventually(() => client.heard.some(({ method }) => method === "notifications/progress"));
     await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } });
     const { result } = await client.call("spin", { arguments: { ms: 1 } });
     expect(result).toMatchObject({ content: [{ text: "spun" }] });
@@ -287,13 +290,12 @@ describe("cancelling", () => {
 
   it("a call that waits for a thread gives up its turn, and is never run", async () => {
     const { client } = await clientOf("spin", { cancelGraceMs: 100 }, { workerThreads: { max: 1 } });
-    const first = await client.callTask("spin", { arguments: { ms: 700 } });
+    const first = await client.callTask("spin", { arguments: { ms: 2000 } });
     const second = await client.callTask("spin");
-    const startedAt = performance.now();
     expect((await client.request("tasks/cancel", { taskId: second.taskId })).result).toMatchObject({
       status: "cancelled",
     });
-    expect(performance.now() - startedAt).toBeLessThan(400);
+    expect(await statusOf(client, first.taskId)).toMatchObject({ status: "working" });
     expect((await client.request("tasks/result", { taskId: first.taskId })).result).toMatchObject({
       content: [{ text: "spun" }],
     });
@@ -313,10 +315,9 @@ describe("cancelling", () => {
     const { client, tasks } = await clientOf("spin", { cancelGraceMs: 100 });
     await client.callTask("spin");
     const direct = client.call("spin", { _meta: { progressToken: 1 } });
-    await eventually(() => client.heard.some(({ method }) => method === "notifications/progress"), 20_000);
-    const startedAt = performance.now();
+    await eventually(() => client.heard.some(({ method }) => method === "notifications/progress"));
     await tasks.close();
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    // What spins was ended: it would have come to its result a minute later.
     expect((await direct).result).toMatchObject({ isError: true });
     expect((await client.call("spin")).result).toMatchObject({
       isError: true,
@@ -345,8 +346,8 @@ describe("a thread that goes wrong", () => {
   it("what a call leaves behind fails no other call, and its thread is given up", async () => {
     const { connect } = workers({ throwLater: {}, wait: {} }, { workerThreads: { max: 1 } });
     const client = await connect();
-    const left = (await client.call("throwLater", { arguments: { ms: 100 } })).result as Texts;
-    const during = (await client.call("wait", { arguments: { ms: 300 } })).result as Texts;
+    const left = (await client.call("throwLater", { arguments: { ms: 500 } })).result as Texts;
+    const during = (await client.call("wait", { arguments: { ms: 1500 } })).result as Texts;
     expect(during.content[0]?.text).toBe(left.content[0]?.text);
     const after = (await client.call("wait", { arguments: { ms: 0 } })).result as Texts;
     expect(after.content[0]?.text).not.toBe(left.content[0]?.text);
@@ -430,10 +431,11 @@ describe("the threads", () => {
     const [busy, other] = [await connect(), await connect()];
     const order: string[] = [];
     const all = Array.from({ length: 6 }, async () => {
-      await busy.call("wait", { arguments: { ms: 30 } });
+      await busy.call("wait", { arguments: { ms: 100 } });
       order.push("busy");
     });
-    await pause(10);
+    // By then they have been heard.
+    await busy.request("ping");
     await other.call("wait", { arguments: { ms: 1 } });
     order.push("other");
     await Promise.all(all);
@@ -444,7 +446,7 @@ describe("the threads", () => {
     const { connect } = workers({ ask: {}, where: {} }, { workerThreads: { max: 1 } });
     const client = await connect({ capabilities: { elicitation: {} } });
     const { taskId } = await client.callTask("ask");
-    await eventually(async () => (await statusOf(client, taskId))?.status === "input_required", 20_000);
+    await eventually(async () => (await statusOf(client, taskId))?.status === "input_required");
     expect((await client.call("where")).result).toMatchObject({ structuredContent: { isMainThread: false } });
     await client.request("tasks/cancel", { taskId });
   });

@@ -1,8 +1,9 @@
 /** Cancelling stops the work, and a cancelled task keeps what it produced. */
 import { recordOutput, registerInterrupt } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
-import { eventually, gate } from "./raw-client.js";
+import { gate } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 async function untilCancelled(ctx: ToolContext): Promise<void> {

@@ -1,9 +1,10 @@
 /** The extension io.modelcontextprotocol/tasks on 2026-era connections, in memory through the SDK's own entry. */
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { Tasks, TasksOptions } from "../../src/index.js";
 import { type ModernClient, modernScene, OFFICIAL } from "./modern-client.js";
-import { eventually, gate } from "./raw-client.js";
+import { gate } from "./raw-client.js";
 import { OPTIONAL } from "./servers.js";
 
 const OURS = "io.datalayer/tasks";

@@ -1,8 +1,9 @@
 /** What a host may tell its model at once (2025-11-25, tasks, "Model Immediate Response"). */
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { modernScene } from "./modern-client.js";
-import { eventually, type RawClient } from "./raw-client.js";
+import type { RawClient } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const KEY = "io.modelcontextprotocol/model-immediate-response";

@@ -2,8 +2,9 @@
 
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { modernScene } from "./modern-client.js";
-import { eventually, gate } from "./raw-client.js";
+import { gate } from "./raw-client.js";
 
 const inline = (inlineMs: number) => ({ execution: { taskSupport: "optional" }, inlineMs }) as const;
 

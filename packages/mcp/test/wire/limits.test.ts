@@ -1,6 +1,7 @@
 /** What a client hears of a limit. The limits themselves are the runtime's. */
 import { describe, expect, it } from "vitest";
-import { envelope, eventually, gate, type RawClient } from "./raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
+import { envelope, gate, type RawClient } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const LIMIT_REACHED = -32005;

@@ -1,10 +1,11 @@
 /** What a tool logs, as the client of its call hears it. */
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createTasks, type LogLevel, type TasksOptions, type ToolContext } from "../../src/index.js";
 import { connectInMemory, DIALECTS, FakeClock, type TaskClient } from "../../src/testing/index.js";
 import { modernScene, OFFICIAL } from "./modern-client.js";
-import { eventually, gate, type RawClient } from "./raw-client.js";
+import { gate, type RawClient } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";

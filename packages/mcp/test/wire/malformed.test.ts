@@ -1,8 +1,9 @@
 /** What comes in and is no message, or not quite, where nothing looks at it before: in memory, and in bodies over HTTP. */
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { ACCEPT, HttpClient, raw, serving } from "../http/http-client.js";
 import { modernScene } from "./modern-client.js";
-import { eventually, type RawClient, type Reply } from "./raw-client.js";
+import type { RawClient, Reply } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const RELATED = "io.modelcontextprotocol/related-task";

@@ -3,8 +3,9 @@
  * related-task metadata, while `tasks/result` is open), and for clients that fetch no result before the end.
  */
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
-import { eventually, type Heard, type RawClient, type Reply } from "./raw-client.js";
+import type { Heard, RawClient, Reply } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const SURE = { type: "object", properties: { sure: { type: "boolean" } }, required: ["sure"] } as const;

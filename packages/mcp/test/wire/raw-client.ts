@@ -38,12 +38,3 @@ export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => voi
   });
   return { promise, open: (value) => open(value), fail: (error) => fail(error) };
 }
-
-/** Resolves as soon as `condition` holds, looking after every turn of the event loop. */
-export async function eventually(condition: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
-  const until = Date.now() + withinMs;
-  while (!(await condition())) {
-    if (Date.now() > until) throw new Error(`still not so after ${withinMs} ms: ${condition}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -1,8 +1,8 @@
 /** Tools that are run again, or go on where they were, as their clients see it. */
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { RetryableError } from "../../src/index.js";
-import { eventually } from "./raw-client.js";
 import { handOver, OPTIONAL, scene, sharedMemory } from "./servers.js";
 
 it("a task whose tool throws what may pass is run again; a direct call is told at once", async () => {

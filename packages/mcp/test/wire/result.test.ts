@@ -2,7 +2,8 @@
 
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { eventually, gate } from "./raw-client.js";
+import { eventually } from "../../../../test/fixtures/eventually.js";
+import { gate } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const RELATED = "io.modelcontextprotocol/related-task";

@@ -2,8 +2,9 @@
 import { MemoryStore, type TaskStore } from "@claimcheck/core";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import { createTasks, type Tasks, type TasksOptions, type ToolContext } from "../../src/index.js";
-import { connectInMemory, type Declares, eventually, type RawClient, type Reply } from "./raw-client.js";
+import { connectInMemory, type Declares, type RawClient, type Reply } from "./raw-client.js";
 
 /** Says nothing. */
 export const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -61,7 +62,7 @@ export async function handOver(
   const client = await leaving.connect();
   const { taskId } = await client.callTask("dig", { arguments: args });
   const owner = JSON.stringify(["single-user"]);
-  await eventually(async () => (await leaving.tasks.runtime.get(owner, taskId))?.checkpoint !== undefined, 20_000);
+  await eventually(async () => (await leaving.tasks.runtime.get(owner, taskId))?.checkpoint !== undefined);
   await leaving.tasks.close();
   const next = await serve().connect();
   return { taskId, result: (await next.request("tasks/result", { taskId })).result };

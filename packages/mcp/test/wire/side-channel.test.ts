@@ -1,7 +1,8 @@
 /** What a caller is told of its task without asking: status changes and progress. */
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/fixtures/eventually.js";
 import type { ToolContext } from "../../src/index.js";
-import { eventually, gate, type Heard, type RawClient } from "./raw-client.js";
+import { gate, type Heard, type RawClient } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
 const statuses = (client: RawClient): Heard[] =>
