@@ -27,7 +27,8 @@ function opener(Store: StoreClass): () => Promise<StoreHarness> {
   };
 }
 
-const LIMITS = { signalWithinMs: 50, outageWithinMs: 300, largestValueBytes: 2 ** 20 + 5_000 };
+// All cases run at once, and none that is kept may be late by what the others take.
+const LIMITS = { signalWithinMs: 500, outageWithinMs: 1500, largestValueBytes: 2 ** 20 + 5_000 };
 
 /** The titles of the cases that `Store` fails. */
 async function failedBy(Store: StoreClass): Promise<string[]> {
