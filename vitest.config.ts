@@ -38,6 +38,7 @@ export default defineConfig({
           name: "fast",
           ...patience,
           sequence: { groupOrder: 0 },
+          maxWorkers: 2,
           // Loading the SDK and zod anew for each of more than a hundred files would take most of the time.
           isolate: false,
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
@@ -51,6 +52,7 @@ export default defineConfig({
           name: "fast-isolated",
           ...patience,
           sequence: { groupOrder: 0 },
+          maxWorkers: 2,
           include: ["packages/*/test/**/*.isolated.test.ts"],
         },
       },
