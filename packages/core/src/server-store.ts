@@ -10,7 +10,7 @@ import { RecordCache } from "./record-cache.js";
 import { changedTextsOf, type RecordTexts, recordOf, recordTextsOf } from "./record-texts.js";
 import { SignalRelay } from "./signal-relay.js";
 import type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
-import type { TaskChanges, TaskRecord } from "./task.js";
+import { applyChanges, type TaskChanges, type TaskRecord } from "./task.js";
 
 /** How a store stands with its server. */
 export interface ServerHealth {
@@ -142,16 +142,19 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
   }
 
   async create(record: TaskRecord): Promise<TaskRecord> {
+    const texts = recordTextsOf(record);
+    let inserting = this.#insert(record, texts);
+    // It is on its way to the server, which takes longer than this.
     const created = frozenCopy(record);
-    const texts = recordTextsOf(created);
     for (;;) {
-      if (await this.#insert(created, texts)) {
+      if (await inserting) {
         this.#cache.keep(created, texts);
         return created;
       }
       const holder = await this.findByKey(record.owner, record.idempotencyKey ?? "");
       // The holder may have expired since it stood in the way; the key is free then.
       if (holder !== null) return holder;
+      inserting = this.#insert(created, texts);
     }
   }
 
@@ -172,9 +175,12 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
     if (known === null) return null;
     if (known.version !== expectedVersion) return "conflict";
+    const changed = applyChanges(known, changes);
+    const texts = changedTextsOf(changed, changes);
+    const writing = this.write({ known, next: changed, texts, finishedAt: changes.finishedAt });
+    // As in create.
     const next = changedRecord(known, changes);
-    const texts = changedTextsOf(next, changes);
-    const done = await this.write({ known, next, texts, finishedAt: changes.finishedAt });
+    const done = await writing;
     if (done === "written") {
       this.#cache.keep(next, texts);
       return next;
