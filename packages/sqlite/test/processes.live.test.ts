@@ -1,5 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { chmodSync, chownSync } from "node:fs";
+import { chmodSync, chownSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -74,6 +74,15 @@ describe("processes that share a file", () => {
     await store.create(workingTask());
     expect(await nextLine(listener)).toEqual({ heard: null });
     await store.close();
+  });
+
+  test("outlive a file that something else cut short: what cannot be read any more is an error", async () => {
+    const path = join(scratchFolder(), "tasks.db");
+    const reader = start(path, "read", "a");
+    expect(await nextLine(reader)).toEqual({ ready: true });
+    truncateSync(path, 64 * 1024);
+    reader.child.stdin?.write("go");
+    expect((await nextLine(reader)).failed).toBeGreaterThan(100);
   });
 
   test("may be killed while they write: what was acknowledged is there, and the file is sound", async () => {

@@ -85,6 +85,23 @@ const modes = {
     await new Promise((resolve) => setTimeout(resolve, 20_000));
   },
 
+  /** Reads tasks that are in no cache, once something is sent, and says how many could not be read. */
+  async read() {
+    const tasks = [];
+    for (let n = 0; n < 200; n += 1)
+      tasks.push(await store.create(task(`${n}`, { arguments: { text: "x".repeat(9_000) } })));
+    await store.close();
+    await store.open();
+    await store.get(tasks[0].taskId);
+    // What is in the log says how long the file is: its own length is not looked at any more.
+    await store.create(task("logged"));
+    say({ ready: true });
+    await once(process.stdin, "data");
+    process.stdin.destroy();
+    const reads = await Promise.allSettled(tasks.map(({ taskId }) => store.get(taskId)));
+    say({ failed: reads.filter(({ status }) => status === "rejected").length });
+  },
+
   async open() {
     say({ opened: true });
   },
