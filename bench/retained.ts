@@ -17,7 +17,11 @@ const OWNER = "owner-7";
 const MOST = 1.3;
 const MOST_BYTES_A_TASK = 1024;
 
-/** Retained tasks belong to ten owners, so that each has more than a page of them; what is measured belongs to one of them. */
+/**
+ * A thousand different tasks are asked for on both sides: what is measured is what those cost that are merely there. Whoever
+ * asks for more of them has more pages, and more of what they are made of, in no cache, however many others there are.
+ * Retained tasks belong to ten owners, so that each has more than a page of them; what is measured belongs to one of them.
+ */
 const OWNERS = 10;
 
 interface Filled {

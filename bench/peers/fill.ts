@@ -8,7 +8,8 @@ import type { StoreBench } from "./stores.js";
 
 /** Rows a statement. */
 const CHUNK = 100_000;
-const SAMPLE = 20_000;
+/** As many as there are in all among few: among many, as many are asked for. */
+const SAMPLE = 1000;
 
 /** The task that all the others are copies of: it stands in the store, finished. */
 async function template({ store }: StoreBench, firstAt: number) {
