@@ -28,7 +28,7 @@ interface Side {
 const SIDES: Record<string, Side> = {
   sqlite: { store: sqliteBench, floor: (file) => sqliteFloor(`${file}.floor`) },
   postgres: { store: () => postgresBench(), floor: (url) => postgresFloor(url, POOL_SIZE) },
-  redis: { store: () => redisBench(), floor: redisFloor, timesTasks: 3 },
+  redis: { store: () => redisBench(), floor: redisFloor, timesTasks: 10 },
 };
 
 async function tasksPerSecond(count: number, write: (tasks: readonly TaskWrites[]) => Promise<void>): Promise<number> {
