@@ -175,6 +175,10 @@ export async function say(_args, ctx) {
   return { said, kept: await ctx.task.checkpoint({ at: 1 }) };
 }
 
+export function keepTooMuch(_args, ctx) {
+  return ctx.task.checkpoint("x".repeat(2 ** 21)).catch(({ name, code, data }) => ({ name, code, data }));
+}
+
 export async function interrupted({ file }, ctx) {
   const { appendFileSync } = await import("node:fs");
   const write = (text) => appendFileSync(file, text);

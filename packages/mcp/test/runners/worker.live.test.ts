@@ -173,6 +173,15 @@ describe("the context", () => {
     expect(result?.structuredContent).toEqual({ recorded: false, registered: false });
   });
 
+  it("a checkpoint that is too large is refused in the thread, which may go on", async () => {
+    const client = await workers({ keepTooMuch: {} }).connect();
+    expect((await resultOf(client, "keepTooMuch")).structuredContent).toEqual({
+      name: "TaskError",
+      code: "too_large",
+      data: { bytes: 2 ** 21 + 2, limit: "maxCheckpointBytes", max: 2 ** 20 },
+    });
+  });
+
   it("a question is asked and answered; one that nobody can be asked is refused as elsewhere", async () => {
     const { connect } = workers({ ask: {} });
     const mute = await connect();
