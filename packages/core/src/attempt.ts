@@ -24,6 +24,7 @@ import { describeError, type Logger } from "./logger.js";
 import { OpenQuestions } from "./open-questions.js";
 import { type Report, Reporter } from "./reporter.js";
 import { RunLimit } from "./run-limit.js";
+import type { Settings } from "./runtime-options.js";
 import { assertCheckpoint, questionTooLarge } from "./size-limits.js";
 import { boundedText, messageOf } from "./status-message.js";
 import type { Outcome, Progress, Question, TaskRecord } from "./task.js";
@@ -43,17 +44,10 @@ export interface AttemptHost {
   /** By {@link AttemptHost.elapsed}. */
   readonly runDeadlines: Deadlines;
   readonly flusher: Flusher;
-  readonly cancelGraceMs: number;
-  readonly maxOutputBytes: number;
-  readonly maxResultBytes: number;
-  readonly maxCheckpointBytes: number;
-  readonly maxQuestionsBytes: number;
-  readonly maxTries: number;
+  readonly settings: Settings;
   now(): number;
   /** Milliseconds that grow by what passes while this process can run. */
   elapsed(): number;
-  /** How long a lease is for. */
-  readonly leaseMs: number;
   /** The deadline of a lease taken or renewed now. */
   leaseUntilAt(): number;
   /** Whether somebody will be there to try again. */
@@ -122,7 +116,7 @@ export class RunningAttempt implements TaskHandle {
     this.#call = call;
     this.taskId = task.taskId;
     this.owner = task.owner;
-    this.graceMs = tool.cancelGraceMs ?? host.cancelGraceMs;
+    this.graceMs = tool.cancelGraceMs ?? host.settings.cancelGraceMs;
     this.#epoch = task.attempt.epoch;
     this.#ladder = new InterruptLadder(host, task.taskId, this.graceMs);
     this.#leasedAt = host.elapsed();
@@ -210,7 +204,7 @@ export class RunningAttempt implements TaskHandle {
   async #callHandler(): Promise<HandlerOutcome> {
     try {
       const outcome = await runInTask(this, () => this.#begin());
-      return storableOutcome(outcome, this.#host.maxResultBytes);
+      return storableOutcome(outcome, this.#host.settings.maxResultBytes);
     } catch (error) {
       return { ...thrownOutcome(error), retry: retryAfter(error, this.#tool.recovery) };
     }
@@ -271,7 +265,7 @@ export class RunningAttempt implements TaskHandle {
     if (task === undefined || outcome.kind !== "threw" || !this.#host.mayRetry()) return undefined;
     const ranMs = this.#runLimit?.ranMs ?? 0;
     const { tries } = task.attempt;
-    const most = triesOf(this.#tool.recovery, this.#host.maxTries);
+    const most = triesOf(this.#tool.recovery, this.#host.settings.maxTries);
     if (tries >= most || ranMs >= (task.maxRunMs ?? Number.POSITIVE_INFINITY)) return undefined;
     const pauseMs = afterMs ?? backOffOf(this.#tool.recovery, tries);
     const again = `Try ${tries} of ${most} failed; the next one begins in ${seconds(pauseMs)}.`;
@@ -497,7 +491,8 @@ export class RunningAttempt implements TaskHandle {
   /** Puts off the lease's deadline. A lease that is lost, or could not be renewed in time, stops the work. */
   async renew(): Promise<void> {
     if (this.#over) return;
-    const { elapsed, leaseMs, runDeadlines } = this.#host;
+    const { elapsed, runDeadlines } = this.#host;
+    const { leaseMs } = this.#host.settings;
     const renewedAt = elapsed();
     let why = "the store has not answered";
     this.#leaseEnd ??= runDeadlines.at(this.#leasedAt + leaseMs, () => this.#leaseHasPassed(why));
@@ -542,7 +537,8 @@ export class RunningAttempt implements TaskHandle {
   }
 
   #report(): Reporter {
-    const { flusher, maxOutputBytes } = this.#host;
+    const { flusher } = this.#host;
+    const { maxOutputBytes } = this.#host.settings;
     this.#reporter ??= new Reporter({ flusher, maxOutputBytes, write: (report) => this.#writeReport(report) });
     return this.#reporter;
   }
@@ -581,7 +577,7 @@ export class RunningAttempt implements TaskHandle {
   }
 
   async checkpoint(value: JsonValue): Promise<boolean> {
-    assertCheckpoint(value, this.#host.maxCheckpointBytes);
+    assertCheckpoint(value, this.#host.settings.maxCheckpointBytes);
     return this.#say({ type: "checkpoint", epoch: this.#epoch, checkpoint: value });
   }
 
@@ -610,7 +606,7 @@ export class RunningAttempt implements TaskHandle {
   /** @throws TaskError `too_large` */
   async #putQuestion(question: Question): Promise<boolean> {
     if (!this.#isOpen) return false;
-    const mostBytes = this.#host.maxQuestionsBytes;
+    const mostBytes = this.#host.settings.maxQuestionsBytes;
     const applied = await this.#applied({ type: "ask", epoch: this.#epoch, question, mostBytes });
     if (applied?.refused === "too_large") throw questionTooLarge(applied.task.questions, question, mostBytes);
     return applied !== null && applied.refused === undefined;

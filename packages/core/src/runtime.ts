@@ -3,32 +3,34 @@
  * in, whatever runs them and whatever dialect asks. The owner is checked here, above the store, on every call.
  */
 import { Admission } from "./admission.js";
-import { type Applied, type AttemptHost, type Call, RunningAttempt } from "./attempt.js";
-import { BoundedStore, StoreTimeoutError } from "./bounded-store.js";
+import type { Applied } from "./attempt.js";
+import { BoundedStore } from "./bounded-store.js";
 import { type CancelledResult, Canceller } from "./canceller.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { ToolDefinition } from "./context.js";
+import { Creations } from "./creations.js";
 import { Deadlines } from "./deadlines.js";
 import { TaskError } from "./errors.js";
 import { Flusher } from "./flusher.js";
-import { FreshReader } from "./fresh-reader.js";
 import { newRunnerId } from "./ids.js";
 import type { JsonObject } from "./json.js";
 import { limitsOf } from "./limits.js";
 import { describeError, type Logger, stderrLogger } from "./logger.js";
 import { MemoryStore } from "./memory-store.js";
-import { type CreatedTask, type CreateTask, newTask, replay } from "./new-task.js";
-import { Paced } from "./paced.js";
+import type { CreatedTask, CreateTask } from "./new-task.js";
+import { News } from "./news.js";
 import type { PollLimiter } from "./poll-limiter.js";
 import { RecordWriter } from "./record-writer.js";
 import { Recovery } from "./recovery.js";
 import { Repeater } from "./repeater.js";
 import { Sweeper } from "./retention.js";
 import { InProcessRunner, type Runner } from "./runner.js";
+import { RunningAttempts } from "./running-attempts.js";
 import { type Settings, settingsOf, type TaskRuntimeOptions } from "./runtime-options.js";
 import { assertAnswers, type GivenAnswers } from "./size-limits.js";
 import { SparingLogger } from "./sparing-logger.js";
 import type { TaskPage, TaskStore } from "./store.js";
+import { StoreClock } from "./store-clock.js";
 import { takeStrayErrors } from "./stray-errors.js";
 import type { SubscriptionLimiter } from "./subscription-limiter.js";
 import { isTerminal, type TaskRecord } from "./task.js";
@@ -60,72 +62,55 @@ interface Opening {
   abandoned: boolean;
 }
 
-/** "Something changed" may be said without end, by signals that are broken as by ones that are busy: how far apart it counts. */
-const HINTED_LOOKS_MS = 50;
-
-/** How many of the tasks that run elsewhere are read anew in one look, in case the news of their end was lost. */
-const AWAITED_A_LOOK = 100;
-
 export class TaskRuntime {
   readonly runnerId: string = newRunnerId();
   readonly #store: TaskStore;
   readonly #runner: Runner;
   readonly #clock: Clock;
+  readonly #time: StoreClock;
   readonly #logger: Logger;
   /** What a store that is out makes many tasks say. */
   readonly #outageLogger: Logger;
   readonly #settings: Settings;
   readonly #admission: Admission;
   readonly #tools = new Map<string, ToolDefinition>();
-  readonly #attempts = new Map<string, RunningAttempt>();
+  readonly #attempts: RunningAttempts;
   readonly #watchers: Watchers;
-  readonly #reader: FreshReader;
+  readonly #news: News;
   readonly #writer: RecordWriter;
   readonly #waitingRoom: WaitingRoom;
+  readonly #creations: Creations;
   readonly #canceller: Canceller;
-  readonly #host: AttemptHost;
   readonly #flusher: Flusher;
   readonly #deadlines: Deadlines;
-  /** Of what is measured in time that a tool has run. */
-  readonly #runDeadlines: Deadlines;
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
   /** Renewing leases and asking a silent store anew, for stores that other processes use too. */
   readonly #upkeep: readonly Repeater[];
-  readonly #hintedLooks: Paced;
   /** Reads and waiting go on while it is `draining`. */
   #state: "closed" | "open" | "draining" = "closed";
   // Which way the runtime is going: of the two, the one that was called for last is set.
   #opening: Opening | undefined;
   #closing: Promise<void> | undefined;
-  /** Creations whose record is on its way to the store. */
-  #creating = 0;
-  #onCreated: (() => void) | undefined;
-  #clockOffsetMs = 0;
   #releases: (() => void)[] = [];
 
   constructor(options: TaskRuntimeOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? stderrLogger;
-    this.#outageLogger = new SparingLogger(this.#logger, () => this.#elapsed());
+    this.#time = new StoreClock(this.#clock);
+    this.#outageLogger = new SparingLogger(this.#logger, this.#time.elapsed);
     this.#settings = settingsOf(options);
-    this.#deadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.now() });
-    this.#runDeadlines = new Deadlines({ ...boundMethods(this.#clock), now: () => this.#elapsed() });
+    this.#deadlines = new Deadlines(this.#time);
     this.#store = this.#bounded(options.store ?? new MemoryStore({ clock: this.#clock }));
     this.#runner = options.runner ?? new InProcessRunner();
     const limits = limitsOf(options.limits);
-    this.#admission = new Admission({ limits, runner: this.#runner, now: () => this.now() });
+    this.#admission = new Admission({ limits, runner: this.#runner, now: this.#time.now });
     this.#flusher = new Flusher(this.#clock);
     this.#watchers = new Watchers(this.#logger);
-    this.#reader = new FreshReader({
-      read: (taskId) => this.#store.get(taskId),
-      found: (taskId, task) => (task === null ? this.#gone(taskId) : this.#tell(task)),
-      logger: this.#outageLogger,
-    });
     this.#writer = new RecordWriter({
       store: this.#store,
-      now: () => this.now(),
-      onWritten: (task) => this.#tell(task),
+      now: this.#time.now,
+      onWritten: (task) => this.#news.tell(task),
     });
     this.#waitingRoom = {
       watchers: this.#watchers,
@@ -134,20 +119,20 @@ export class TaskRuntime {
       enter: (owner) => this.#admission.enterWaiting(owner),
       leave: (owner) => this.#admission.leaveWaiting(owner),
     };
+    this.#attempts = this.#newAttempts();
+    this.#news = this.#newNews();
+    this.#creations = this.#newCreations();
     this.#canceller = this.#newCanceller();
-    this.#host = this.#attemptHost();
     this.#sweeper = this.#newSweeper();
     this.#recovery = this.#newRecovery();
     this.#upkeep = this.#newUpkeep();
-    const look = (): void => void this.#lookAnew();
-    this.#hintedLooks = new Paced({ clock: this.#clock, intervalMs: HINTED_LOOKS_MS, work: look });
   }
 
   /** What only this process can reach does not hang, and is not slowed down by being watched. */
   #bounded(store: TaskStore): TaskStore {
     if (store.singleProcess === true) return store;
     const { storeTimeoutMs: timeoutMs } = this.#settings;
-    return new BoundedStore(store, { deadlines: this.#deadlines, now: () => this.now(), timeoutMs });
+    return new BoundedStore(store, { deadlines: this.#deadlines, now: this.#time.now, timeoutMs });
   }
 
   #newSweeper(): Sweeper {
@@ -168,7 +153,7 @@ export class TaskRuntime {
       runsTasks: this.#runner.inProcess,
       runnerId: this.runnerId,
       leaseUntilAt: () => this.#leaseUntilAt(),
-      now: () => this.now(),
+      now: this.#time.now,
       isMine: (taskId) => this.#attempts.get(taskId)?.isOver === false,
       toolNamed: (name) => this.#tools.get(name),
       apply: (task, event) => this.#apply(task, event),
@@ -182,7 +167,7 @@ export class TaskRuntime {
       watchers: this.#watchers,
       logger: this.#logger,
       settings: this.#settings,
-      now: () => this.now(),
+      now: this.#time.now,
       get: (owner, taskId) => this.get(owner, taskId),
       attemptOf: (taskId) => this.#attempts.get(taskId),
       toolNamed: (name) => this.#tools.get(name),
@@ -194,6 +179,59 @@ export class TaskRuntime {
     });
   }
 
+  #newAttempts(): RunningAttempts {
+    return new RunningAttempts({
+      runner: this.#runner,
+      ledger: this.#admission.ledger,
+      singleProcess: this.#store.singleProcess === true,
+      within: (ms, work) => this.#within(ms, work),
+      host: {
+        logger: this.#logger,
+        outageLogger: this.#outageLogger,
+        deadlines: this.#deadlines,
+        runDeadlines: new Deadlines(this.#time.running),
+        flusher: this.#flusher,
+        settings: this.#settings,
+        elapsed: this.#time.elapsed,
+        mayRetry: () => this.#state === "open" || this.#store.singleProcess !== true,
+        now: this.#time.now,
+        leaseUntilAt: () => this.#leaseUntilAt(),
+        apply: (task, event) => this.#apply(task, event),
+        tellProgress: (taskId, progress) => this.#watchers.progress(taskId, progress),
+        tellLog: (taskId, message) => this.#watchers.log(taskId, message),
+        pause: (delayMs) => this.#pause(delayMs),
+      },
+    });
+  }
+
+  #newNews(): News {
+    return new News({
+      store: this.#store,
+      clock: this.#clock,
+      admission: this.#admission,
+      watchers: this.#watchers,
+      attempts: this.#attempts,
+      logger: this.#logger,
+      outageLogger: this.#outageLogger,
+      awaitTry: (task) => this.#recovery.awaitTry(task),
+    });
+  }
+
+  #newCreations(): Creations {
+    return new Creations({
+      store: this.#store,
+      runner: this.#runner,
+      admission: this.#admission,
+      attempts: this.#attempts,
+      watchers: this.#watchers,
+      settings: this.#settings,
+      runnerId: this.runnerId,
+      now: this.#time.now,
+      leaseUntilAt: () => this.#leaseUntilAt(),
+      isOpen: () => this.#state === "open",
+    });
+  }
+
   #newUpkeep(): Repeater[] {
     const { leaseMs, pollIntervalMs } = this.#settings;
     const clock = this.#clock;
@@ -201,7 +239,7 @@ export class TaskRuntime {
       this.#logger.warn({ error: describeError(error) }, "the store could not be asked; trying again");
     return [
       new Repeater({ clock, onError, intervalMs: leaseMs / 3, work: () => this.#renewLeases() }),
-      new Repeater({ clock, onError, intervalMs: pollIntervalMs, work: () => this.#lookAnew() }),
+      new Repeater({ clock, onError, intervalMs: pollIntervalMs, work: () => this.#news.lookAnew() }),
     ];
   }
 
@@ -218,14 +256,7 @@ export class TaskRuntime {
 
   /** What runs or waits here; all zero when nothing is left behind. */
   get gauges(): { attempts: number; running: number; stillRunningAfterEnd: number; watchedTasks: number } {
-    const attempts = [...this.#attempts.values()];
-    const running = attempts.filter((attempt) => attempt.isRunning);
-    return {
-      attempts: attempts.length,
-      running: running.length,
-      stillRunningAfterEnd: running.filter((attempt) => attempt.isOver).length,
-      watchedTasks: this.#watchers.size,
-    };
+    return { ...this.#attempts.gauges, watchedTasks: this.#watchers.size };
   }
 
   /** How often owners ask in vain; kept by whoever passes their questions on. What an operator asks counts for nobody. */
@@ -240,11 +271,7 @@ export class TaskRuntime {
 
   /** The instant by the store's clock, epoch milliseconds. */
   now(): number {
-    return this.#clock.now() + this.#clockOffsetMs;
-  }
-
-  #elapsed(): number {
-    return this.#clock.elapsed?.() ?? this.#clock.now();
+    return this.#time.now();
   }
 
   // --- life ------------------------------------------------------------------------------------------------------
@@ -257,11 +284,6 @@ export class TaskRuntime {
   define(tool: ToolDefinition): void {
     assertRecovery(tool.name, tool.recovery);
     this.#tools.set(tool.name, tool);
-  }
-
-  /** Forgets a tool; tasks that run go on. */
-  undefine(name: string): void {
-    this.#tools.delete(name);
   }
 
   /**
@@ -287,11 +309,11 @@ export class TaskRuntime {
       await this.#store.open?.();
       if (opening.abandoned)
         throw new TaskError("not_open", "The runtime was closed while the store was being opened.");
-      await this.#readStoreClock();
-      await this.#runner.open({ run: (taskId) => this.#run(taskId) });
+      await this.#time.read(this.#store);
+      await this.#runner.open({ run: (taskId) => this.#attempts.run(taskId) });
       this.#releases.push(takeStrayErrors());
       if (this.#store.signals !== undefined)
-        this.#releases.push(this.#store.signals.subscribe((taskId) => this.#hint(taskId)));
+        this.#releases.push(this.#store.signals.subscribe((taskId) => this.#news.hint(taskId)));
     } catch (error) {
       await this.#letGo(call(() => this.#runner.close())).catch((also: unknown) =>
         this.#logger.error({ error: describeError(also) }, "what had been opened could not be closed"),
@@ -331,9 +353,9 @@ export class TaskRuntime {
     // Looked at last of all, which must not count as unhandled until then.
     runnerClosed.catch(() => {});
     try {
-      await this.#within(storeTimeoutMs, this.#allCreated());
-      if (drainMs > 0) await this.#within(drainMs, this.#drained());
-      await this.#putAllDown(stopMs);
+      await this.#within(storeTimeoutMs, this.#creations.allDone());
+      if (drainMs > 0) await this.#within(drainMs, this.#attempts.drained());
+      await this.#attempts.putAllDown(stopMs);
     } finally {
       await this.#letGo(runnerClosed);
     }
@@ -349,62 +371,19 @@ export class TaskRuntime {
   async #letGo(runnerClosed: Promise<void>): Promise<void> {
     this.#state = "closed";
     for (const repeater of this.#upkeep) repeater.stop();
-    this.#hintedLooks.stop();
+    this.#news.stop();
     for (const release of this.#releases.splice(0)) release();
     this.#watchers.close();
-    this.#attempts.clear();
-    this.#admission.ledger.leaveAll();
+    this.#attempts.forgetAll();
     this.#flusher.close();
     const steps = await Promise.allSettled([runnerClosed, call(() => this.#store.close?.())]);
     const failed = steps.find((step) => step.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
 
-  #allCreated(): Promise<void> {
-    if (this.#creating === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onCreated = resolve;
-    });
-  }
-
-  async #drained(): Promise<void> {
-    const worthWaiting = [...this.#attempts.values()].filter(
-      (attempt) => (attempt.isRunning || attempt.isEnding) && attempt.task?.status !== "input_required",
-    );
-    await Promise.all(worthWaiting.map((attempt) => attempt.whenLeft()));
-  }
-
-  async #putAllDown(stopMs: number | undefined): Promise<void> {
-    const attempts = [...this.#attempts.values()];
-    const graceMs = attempts.reduce((longest, attempt) => Math.max(longest, attempt.graceMs), 0);
-    const allDown = Promise.all(attempts.map((attempt) => this.#putDown(attempt)));
-    if (stopMs !== undefined && !(await this.#within(stopMs, allDown)))
-      for (const attempt of attempts) attempt.giveUp();
-    await this.#within(2 * graceMs + this.#settings.storeTimeoutMs, allDown);
-    for (const attempt of attempts) attempt.abandon();
-  }
-
-  #putDown(attempt: RunningAttempt): Promise<void> {
-    const mayRunAgain = attempt.task?.recovery !== "fail" || !attempt.isRunning;
-    if (mayRunAgain && this.#store.singleProcess !== true) return attempt.release();
-    return attempt.stopAndFail("shutdown", "The server shut down before the work ended.");
-  }
-
-  /**
-   * The store read its clock at some instant between the question and the answer, which may be long apart: an answer that
-   * was held up must not set the clock back, as leases would end too soon then. What it does not rule out stays.
-   */
-  async #readStoreClock(): Promise<void> {
-    if (this.#store.now === undefined) return;
-    const askedAt = this.#clock.now();
-    const storeAt = await this.#store.now();
-    const [least, most] = [storeAt - this.#clock.now(), storeAt - askedAt];
-    this.#clockOffsetMs = Math.min(Math.max(this.#clockOffsetMs, least), most);
-  }
-
   async #renewLeases(): Promise<void> {
-    await Promise.all([...this.#attempts.values()].map((attempt) => attempt.renew()));
-    await this.#readStoreClock();
+    await this.#attempts.renewLeases();
+    await this.#time.read(this.#store);
   }
 
   // --- in --------------------------------------------------------------------------------------------------------
@@ -418,45 +397,7 @@ export class TaskRuntime {
    *   `invalid_arguments`, `too_large`, `limit_reached`, `not_open`
    */
   async create(call: CreateTask): Promise<CreatedTask> {
-    const tool = this.#toolFor(call.toolName);
-    const record = newTask(tool, call, this.#firstAttempt(), this.now(), this.#settings);
-    const reserved = this.#runner.reserve(call.owner);
-    const admitted = this.#admission.create(record, reserved);
-    if (typeof admitted !== "function") {
-      if (reserved) this.#runner.unreserve(call.owner);
-      return this.#replayAtLimit(record, admitted);
-    }
-    this.#creating += 1;
-    if (reserved && record.attempt.state === "leased") record.attempt.startedAt = record.createdAt;
-    let begun = false;
-    try {
-      const task = await this.#store.create(record);
-      if (task.taskId !== record.taskId) return replay(task, record);
-      begun = true;
-      // Before the work begins: quick work may end before this promise's caller hears of it.
-      if (call.watcher !== undefined) this.#watchers.add(task.taskId, call.watcher);
-      const queued = this.#begin(tool, task, call, reserved);
-      if (queued !== undefined) await queued;
-      return { task, replayed: false };
-    } catch (error) {
-      if (error instanceof StoreTimeoutError) void this.#beginLate(error.late, tool, record, call);
-      throw error;
-    } finally {
-      if (reserved && !begun) this.#runner.unreserve(call.owner);
-      admitted(begun);
-      this.#creating -= 1;
-      if (this.#creating === 0) this.#onCreated?.();
-    }
-  }
-
-  /** A retry asks for nothing new: it is answered the task that it made, also at a limit. */
-  async #replayAtLimit(record: TaskRecord, refusal: TaskError): Promise<CreatedTask> {
-    const { owner, idempotencyKey } = record;
-    if (idempotencyKey === undefined) throw refusal;
-    await this.#admission.keysInFlight.arrived(owner, idempotencyKey);
-    const earlier = await this.#store.findByKey(owner, idempotencyKey);
-    if (earlier === null) throw refusal;
-    return replay(earlier, record);
+    return this.#creations.create(this.#toolFor(call.toolName), call);
   }
 
   #toolFor(name: string): ToolDefinition {
@@ -468,32 +409,6 @@ export class TaskRuntime {
     return tool;
   }
 
-  #firstAttempt(): TaskRecord["attempt"] {
-    if (!this.#runner.inProcess) return { state: "queued", epoch: 0, tries: 0 };
-    return { state: "leased", epoch: 1, tries: 1, runnerId: this.runnerId, leaseUntilAt: this.#leaseUntilAt() };
-  }
-
-  /** The record is durable: from here on nothing may be told to the caller but that there is a task. */
-  #begin(tool: ToolDefinition, task: TaskRecord, call: Call, reserved: boolean): Promise<void> | undefined {
-    const { taskId, owner } = task;
-    this.#admission.ledger.enter(taskId, owner);
-    if (this.#runner.inProcess) this.#attempts.set(taskId, new RunningAttempt(this.#host, tool, task, call));
-    const queued = this.#runner.submit({ taskId, owner }, reserved);
-    return queued?.catch((error: unknown) =>
-      this.#logger.error(
-        { taskId, error: describeError(error) },
-        "a task could not be queued; it waits in the store to be found",
-      ),
-    );
-  }
-
-  /** The store had the record after all, when nobody waited for it any more. */
-  async #beginLate(late: Promise<unknown>, tool: ToolDefinition, record: TaskRecord, call: Call): Promise<void> {
-    const task = (await late.catch(() => null)) as TaskRecord | null;
-    if (task?.taskId !== record.taskId) return;
-    if (this.#state === "open") await this.#begin(tool, task, call, false);
-  }
-
   /** Runs a task that this process has just leased. */
   async #adopt(task: TaskRecord): Promise<void> {
     const tool = this.#tools.get(task.toolName);
@@ -501,13 +416,9 @@ export class TaskRuntime {
       await this.#apply(task, { type: "release", epoch: task.attempt.epoch });
       return;
     }
-    const queued = this.#begin(tool, task, task, false);
+    const queued = this.#attempts.begin(tool, task, task, false);
     if (task.cancellation !== undefined) void this.#attempts.get(task.taskId)?.cancel();
     await queued;
-  }
-
-  #run(taskId: string): Promise<void> {
-    return this.#attempts.get(taskId)?.run() ?? Promise.resolve();
   }
 
   // --- out -------------------------------------------------------------------------------------------------------
@@ -545,7 +456,7 @@ export class TaskRuntime {
    */
   subscribe(taskId: string, watcher: Watcher): () => void {
     const unsubscribe = this.#watchers.add(taskId, watcher);
-    void this.#tellEnd(taskId);
+    void this.#news.tellEnd(taskId);
     return unsubscribe;
   }
 
@@ -568,17 +479,6 @@ export class TaskRuntime {
       if (task === null || isTerminal(task)) stop();
     }
     return task === null ? null : { task, stop };
-  }
-
-  /** Whoever begins to watch when the task has just ended would hear nothing, for ever. */
-  async #tellEnd(taskId: string): Promise<void> {
-    try {
-      const task = await this.#store.get(taskId);
-      if (task === null) this.#watchers.gone(taskId);
-      else if (isTerminal(task)) this.#watchers.changed(task);
-    } catch (error) {
-      this.#logger.warn({ taskId, error: describeError(error) }, "a watched task could not be read");
-    }
   }
 
   /**
@@ -614,75 +514,8 @@ export class TaskRuntime {
     assertAnswers(task.questions, answers, this.#settings.maxQuestionsBytes);
   }
 
-  // --- writing and hearing of writes -----------------------------------------------------------------------------
-
   #apply(task: TaskRecord, event: TaskEvent): Promise<Applied> {
     return this.#writer.apply(task, event);
-  }
-
-  #tell(task: TaskRecord): void {
-    if (isTerminal(task)) this.#admission.ledger.ended(task);
-    else if (task.attempt.state === "queued") this.#recovery.awaitTry(task);
-    this.#attempts.get(task.taskId)?.see(task);
-    this.#watchers.changed(task);
-  }
-
-  /** Another process says that a task changed; `null` when it can't say which. */
-  #hint(taskId: string | null): void {
-    if (taskId === null) this.#hintedLooks.ask();
-    else if (this.#isOfConcern(taskId)) void this.#reader.look(taskId);
-  }
-
-  #isOfConcern(taskId: string): boolean {
-    return this.#watchers.has(taskId) || this.#attempts.has(taskId) || this.#admission.ledger.awaits(taskId);
-  }
-
-  #gone(taskId: string): void {
-    if (this.#admission.ledger.awaits(taskId)) this.#admission.ledger.leave(taskId);
-    this.#watchers.gone(taskId);
-  }
-
-  /** Reads everything anew that somebody here runs or watches. */
-  async #lookAnew(): Promise<void> {
-    const awaited = this.#admission.ledger.lookedAtLeast(AWAITED_A_LOOK);
-    const concerned = new Set([...this.#watchers.taskIds, ...this.#attempts.keys(), ...awaited]);
-    await Promise.all([...concerned].map((taskId) => this.#reader.look(taskId)));
-  }
-
-  #attemptHost(): AttemptHost {
-    const { cancelGraceMs, leaseMs, maxTries } = this.#settings;
-    const { maxOutputBytes, maxResultBytes, maxCheckpointBytes, maxQuestionsBytes } = this.#settings;
-    return {
-      logger: this.#logger,
-      outageLogger: this.#outageLogger,
-      deadlines: this.#deadlines,
-      runDeadlines: this.#runDeadlines,
-      flusher: this.#flusher,
-      cancelGraceMs,
-      leaseMs,
-      maxOutputBytes,
-      maxResultBytes,
-      maxCheckpointBytes,
-      maxQuestionsBytes,
-      maxTries,
-      elapsed: () => this.#elapsed(),
-      mayRetry: () => this.#state === "open" || this.#store.singleProcess !== true,
-      now: () => this.now(),
-      leaseUntilAt: () => this.#leaseUntilAt(),
-      apply: (task, event) => this.#apply(task, event),
-      tellProgress: (taskId, progress) => this.#watchers.progress(taskId, progress),
-      tellLog: (taskId, message) => this.#watchers.log(taskId, message),
-      pause: (delayMs) => this.#pause(delayMs),
-      setWaiting: (taskId, isWaiting) => this.#runner.setWaiting?.(taskId, isWaiting),
-      left: (attempt) => this.#left(attempt),
-    };
-  }
-
-  /** The task may have been leased again here meanwhile: what entered later stays. */
-  #left(attempt: RunningAttempt): void {
-    if (this.#attempts.get(attempt.taskId) !== attempt) return;
-    this.#attempts.delete(attempt.taskId);
-    this.#admission.ledger.leave(attempt.taskId);
   }
 
   #leaseUntilAt(): number {
@@ -697,15 +530,6 @@ export class TaskRuntime {
   async #within(ms: number, work: Promise<unknown>): Promise<boolean> {
     return (await within(this.#clock, ms, work)) !== LATE;
   }
-}
-
-/** The methods of a clock, callable without it. */
-function boundMethods(clock: Clock): Clock {
-  return {
-    now: () => clock.now(),
-    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
-    clearTimer: (timer) => clock.clearTimer(timer),
-  };
 }
 
 /** Makes a rejection of what `work` throws at once. */

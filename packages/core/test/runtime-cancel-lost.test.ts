@@ -83,7 +83,7 @@ class Cluster {
   async node(options: BenchOptions = {}): Promise<Bench & { store: SharedStore }> {
     const store = this.backend.handle();
     const { clock } = this;
-    const tool = { ...this.farm.tool, ...options.tool };
+    const tool = options.tool === null ? null : { ...this.farm.tool, ...options.tool };
     const bench = await openRuntime(endless, {
       leaseMs: LEASE_MS,
       cancelGraceMs: GRACE_MS,
@@ -276,8 +276,7 @@ describe("cancelling a task whose process is lost", () => {
   it("is answered in bounded time where nobody knows the tool", async () => {
     const cluster = new Cluster();
     const { taskId } = await cluster.lost();
-    const stranger = await cluster.node();
-    stranger.runtime.undefine("work");
+    const stranger = await cluster.node({ tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     // Its lease, a look of whoever might take it up, and what stopping takes.
     await cluster.clock.advance(LEASE_MS * 1.5 + 2 * (GRACE_MS + POLL_MS));
@@ -305,8 +304,7 @@ describe("cancelling a task that was handed over", () => {
 
   it("has whoever takes it up stop the work", async () => {
     const { cluster, taskId } = await handedOver();
-    const stranger = await cluster.node();
-    stranger.runtime.undefine("work");
+    const stranger = await cluster.node({ tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     await settle();
     expect(cluster.farm.stateOf("job")).toBe("running");
@@ -318,8 +316,7 @@ describe("cancelling a task that was handed over", () => {
 
   it("says that the work may still run where nobody takes it up", async () => {
     const { cluster, taskId } = await handedOver();
-    const stranger = await cluster.node();
-    stranger.runtime.undefine("work");
+    const stranger = await cluster.node({ tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     await cluster.clock.advance(LEASE_MS * 0.5 + 2 * (GRACE_MS + POLL_MS));
     expect(await cancelling).toMatchObject({ task: UNSTOPPED });
@@ -327,8 +324,7 @@ describe("cancelling a task that was handed over", () => {
 
   it("says that the work may still run where its tool has become one that does not resume", async () => {
     const { cluster, taskId } = await handedOver();
-    const stranger = await cluster.node();
-    stranger.runtime.undefine("work");
+    const stranger = await cluster.node({ tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     await settle();
     await cluster.node({ tool: { recovery: "retry" } });

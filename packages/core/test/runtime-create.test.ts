@@ -168,14 +168,12 @@ describe("creating a task", () => {
     expect(await codeOf(bench.start())).toBe("not_open");
   });
 
-  it("a tool that is defined anew is the one that runs from then on; one that is undefined runs no more", async () => {
+  it("a tool that is defined anew is the one that runs from then on", async () => {
     const { runtime, start, get } = await openRuntime(done);
     runtime.define({ name: "work", handler: () => ({ kind: "result", result: { version: 2 } }) });
     const { taskId } = await start();
     await settle();
     expect(await get(taskId)).toMatchObject({ outcome: { result: { version: 2 } } });
-    runtime.undefine("work");
-    expect(await codeOf(start())).toBe("unknown_tool");
   });
 
   it("two runtimes on memory stores of their own know nothing of each other's tasks", async () => {

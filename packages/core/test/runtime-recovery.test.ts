@@ -297,8 +297,7 @@ describe("a task whose process is lost", () => {
     const { clock, backend } = cluster();
     const tool = { recovery: "retry" as const };
     const dead = await node(backend, clock, endless, { tool });
-    const stranger = await node(backend, clock, endless);
-    stranger.runtime.undefine("work");
+    const stranger = await node(backend, clock, endless, { tool: null });
     const { taskId } = await dead.start();
     await settle();
     dead.store.cut = true;
@@ -312,12 +311,11 @@ describe("a task whose process is lost", () => {
   it("that nobody has known the tool of for long fails, and says so", async () => {
     const { clock, backend } = cluster();
     const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
-    const stranger = await node(backend, clock, done, { unknownToolMs: 60_000 });
+    const stranger = await node(backend, clock, done, { tool: null, unknownToolMs: 60_000 });
     stranger.runtime.define({ name: "other", handler: done });
     await dead.start();
     const queued = await dead.start();
     await settle();
-    stranger.runtime.undefine("work");
     dead.store.cut = true;
     await clock.advance(LEASE_MS + 59_000);
     expect(await stranger.get(queued.taskId)).toMatchObject({ status: "working" });
@@ -337,8 +335,7 @@ describe("a task whose process is lost", () => {
     const { taskId } = await leaving.start();
     await settle();
     await closeSoon(leaving);
-    const stranger = await node(backend, clock, done, { unknownToolMs: 60_000 });
-    stranger.runtime.undefine("work");
+    const stranger = await node(backend, clock, done, { tool: null, unknownToolMs: 60_000 });
     await clock.advance(60_000 + LEASE_MS);
     expect(await stranger.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "unknown_tool" } });
   });
@@ -589,8 +586,7 @@ describe("handing over at shutdown", () => {
     const { taskId } = await leaving.start();
     await settle();
     await closeSoon(leaving);
-    const stranger = await node(backend, clock, done, { tool });
-    stranger.runtime.undefine("work");
+    const stranger = await node(backend, clock, done, { tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     expect(await cancelling).toMatchObject({ task: { status: "cancelled", cancellation: { how: "stopped" } } });
     const held = new HeldHandler();

@@ -25,12 +25,13 @@ export interface Bench {
 
 export type BenchOptions = Omit<TaskRuntimeOptions, "clock" | "logger"> & {
   clock?: FakeClock;
-  tool?: Partial<ToolDefinition>;
+  /** `null`: this process knows no tool. */
+  tool?: Partial<ToolDefinition> | null;
 };
 
 /** Opens a runtime, closed again when the test is done. */
-export async function openRuntime(handler: ToolHandler, { tool, ...options }: BenchOptions = {}): Promise<Bench> {
-  const bench = newRuntime(handler, { tool: tool ?? {}, ...options });
+export async function openRuntime(handler: ToolHandler, options: BenchOptions = {}): Promise<Bench> {
+  const bench = newRuntime(handler, options);
   await bench.runtime.open();
   onTestFinished(() => closeSoon(bench));
   return bench;
@@ -40,7 +41,7 @@ export function newRuntime(handler: ToolHandler, { tool, ...options }: BenchOpti
   const clock = options.clock ?? (options.store instanceof FaultyStore ? options.store.clock : new FakeClock());
   const log = new Log();
   const runtime = new TaskRuntime({ ...options, clock, logger: log });
-  runtime.define({ name: "work", handler, ...tool });
+  if (tool !== null) runtime.define({ name: "work", handler, ...tool });
   return {
     runtime,
     clock,
