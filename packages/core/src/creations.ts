@@ -77,9 +77,11 @@ export class Creations {
   }
 
   #firstAttempt(): TaskRecord["attempt"] {
-    const { runner, runnerId, leaseUntilAt } = this.#options;
+    const { runner, runnerId, leaseUntilAt, settings, store } = this.#options;
     if (!runner.inProcess) return { state: "queued", epoch: 0, tries: 0 };
-    return { state: "leased", epoch: 1, tries: 1, runnerId, leaseUntilAt: leaseUntilAt() };
+    const lease = { runnerId, leaseUntilAt: leaseUntilAt() };
+    const renewed = store.singleProcess === true ? {} : { leaseMs: settings.leaseMs };
+    return { state: "leased", epoch: 1, tries: 1, ...lease, ...renewed };
   }
 
   /** A retry asks for nothing new: it is answered the task that it made, also at a limit. */

@@ -11,7 +11,7 @@ import { Repeater } from "./repeater.js";
 import type { TaskStore } from "./store.js";
 import { type FailureReason, isTerminal, type TaskRecord, type TaskSummary } from "./task.js";
 import { policyOf, triesOf } from "./tool-recovery.js";
-import { goesOnOutside, type TaskEvent } from "./transitions.js";
+import { goesOnOutside, type LeaseTerm, type TaskEvent } from "./transitions.js";
 
 const PAGE = 100;
 
@@ -32,6 +32,8 @@ export interface RecoveryOptions {
   runnerId: string;
   leaseUntilAt: () => number;
   now: () => number;
+  /** Milliseconds that no setting of the time changes. */
+  elapsed: () => number;
   /** After how long without a sign of life a runner counts as lost. */
   leaseMs: number;
   isMine: (taskId: string) => boolean;
@@ -48,7 +50,9 @@ export class Recovery {
   readonly #pauses = new Map<string, Deadline>();
   /** How long after a lease has passed its task counts as lost. */
   readonly #lateMs: number;
-  #lookedAt: number | undefined;
+  /** Of leases that others hold: since when each is known to stand as it does. By {@link RecoveryOptions.elapsed}. */
+  #standing = new Map<string, LeaseTerm & { sinceAt: number }>();
+  #lookedAt: { now: number; elapsed: number } | undefined;
   #isOn = false;
 
   constructor(options: RecoveryOptions) {
@@ -63,6 +67,7 @@ export class Recovery {
   start({ again }: { again: boolean }): void {
     this.#isOn = true;
     this.#lookedAt = undefined;
+    this.#standing.clear();
     if (again) this.#rounds.start({ atOnce: true });
     else
       void this.look().catch((error: unknown) =>
@@ -95,13 +100,16 @@ export class Recovery {
    *   `undefined` when there is none. One that its holder renews does not pass before the next round
    */
   async look(): Promise<number | undefined> {
-    if (this.#hasSlept()) return undefined;
+    const before = this.#hasSlept() ? undefined : this.#standing;
+    this.#standing = new Map();
+    if (before === undefined) return undefined;
     let firstPassesAt = Number.POSITIVE_INFINITY;
     let cursor: string | undefined;
     do {
       const query = { limit: PAGE, unfinished: true };
       const page = await this.#options.store.list(cursor === undefined ? query : { ...query, cursor });
       for (const task of page.tasks) {
+        this.#noteStanding(task, before);
         if (isPausing(task, this.#options.now())) this.awaitTry(task);
         else if (this.#isLost(task)) await this.#recover(task.taskId);
         else if (task.attempt.state === "leased" && !this.#options.isMine(task.taskId))
@@ -118,16 +126,37 @@ export class Recovery {
    * and get until the next look to renew.
    */
   #hasSlept(): boolean {
-    const now = this.#options.now();
-    const sinceMs = now - (this.#lookedAt ?? now);
-    this.#lookedAt = now;
-    return sinceMs > this.#options.leaseMs;
+    const looked = { now: this.#options.now(), elapsed: this.#options.elapsed() };
+    const last = this.#lookedAt ?? looked;
+    this.#lookedAt = looked;
+    return Math.max(looked.now - last.now, looked.elapsed - last.elapsed) > this.#options.leaseMs;
+  }
+
+  #noteStanding({ taskId, attempt }: TaskSummary, before: ReadonlyMap<string, LeaseTerm & { sinceAt: number }>): void {
+    if (attempt.state !== "leased" || this.#options.isMine(taskId)) return;
+    const { epoch, leaseUntilAt } = attempt;
+    const last = before.get(taskId);
+    const isSame = last?.epoch === epoch && last.leaseUntilAt === leaseUntilAt;
+    this.#standing.set(taskId, isSame ? last : { epoch, leaseUntilAt, sinceAt: this.#options.elapsed() });
+  }
+
+  /**
+   * The lease of the task, if it was seen to stand unrenewed for all the time that it is for: its runner, which measures in
+   * the same way, has stopped. Where the clock that leases are written by was set back, they would last longer by as much.
+   */
+  #seenOut({ taskId, attempt }: Pick<TaskSummary, "taskId" | "attempt">): LeaseTerm | undefined {
+    const standing = this.#standing.get(taskId);
+    if (standing === undefined || attempt.state !== "leased" || attempt.leaseMs === undefined) return undefined;
+    const { epoch, leaseUntilAt, sinceAt } = standing;
+    if (epoch !== attempt.epoch || leaseUntilAt !== attempt.leaseUntilAt) return undefined;
+    return this.#options.elapsed() - sinceAt > attempt.leaseMs * 1.01 ? { epoch, leaseUntilAt } : undefined;
   }
 
   /** A little late: whoever had the lease stops when it passes, by a clock that may differ a little, and that takes a moment. */
-  #isLost({ taskId, attempt }: TaskSummary): boolean {
+  #isLost(task: TaskSummary): boolean {
+    const { taskId, attempt } = task;
     if (this.#options.isMine(taskId)) return false;
-    if (attempt.state === "queued") return true;
+    if (attempt.state === "queued" || this.#seenOut(task) !== undefined) return true;
     return attempt.state === "leased" && attempt.leaseUntilAt + this.#lateMs <= this.#options.now();
   }
 
@@ -180,7 +209,9 @@ export class Recovery {
       type: "lease",
       runnerId: this.#options.runnerId,
       leaseUntilAt: this.#options.leaseUntilAt(),
+      leaseMs: this.#options.leaseMs,
       seen: task.attempt,
+      ...this.#evidence(task),
       ...this.#whatIsSaid(task, tool),
     });
     if (leased !== null && leased.refused === undefined) await this.#options.adopt(leased.task);
@@ -198,11 +229,17 @@ export class Recovery {
     return { statusMessage: `The process that ran this task was lost; ${how} (${nth}).` };
   }
 
+  #evidence(task: TaskRecord): { seenOut?: LeaseTerm } {
+    const seenOut = this.#seenOut(task);
+    return seenOut === undefined ? {} : { seenOut };
+  }
+
   async #lose(task: TaskRecord, reason: FailureReason, message: string): Promise<void> {
     await this.#options.apply(task, {
       type: "lose",
       outcome: { kind: "threw", reason, message },
       statusMessage: message,
+      ...this.#evidence(task),
     });
   }
 }

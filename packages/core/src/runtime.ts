@@ -154,6 +154,7 @@ export class TaskRuntime {
       runnerId: this.runnerId,
       leaseUntilAt: () => this.#leaseUntilAt(),
       now: this.#time.now,
+      elapsed: this.#time.elapsed,
       isMine: (taskId) => this.#attempts.get(taskId)?.isOver === false,
       toolNamed: (name) => this.#tools.get(name),
       apply: (task, event) => this.#apply(task, event),

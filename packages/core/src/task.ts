@@ -71,6 +71,11 @@ export type Attempt =
       tries: number;
       runnerId: string;
       leaseUntilAt: number;
+      /**
+       * How long a lease is that its runner takes or renews. Whoever has seen it unrenewed for so long knows that it has passed,
+       * also where the store's clock has been set back. Absent: leases of this runner end by `leaseUntilAt` alone.
+       */
+      leaseMs?: number;
       startedAt?: number;
     } & Earlier)
   | { state: "ended"; epoch: number; tries: number; runnerId?: string };

@@ -40,7 +40,14 @@ export type OutsideEvent =
    * `seen`: the attempt by which it was decided that the task may run; refused when it has moved on since.
    * `statusMessage`: what clients are told of it when the tool has begun before.
    */
-  | { type: "lease"; runnerId: string; leaseUntilAt: number; seen?: Attempt; statusMessage?: string }
+  | ({
+      type: "lease";
+      runnerId: string;
+      leaseUntilAt: number;
+      leaseMs?: number;
+      seen?: Attempt;
+      statusMessage?: string;
+    } & SeenOut)
   /** `mostBytes`: as of `ask`. */
   | { type: "answer"; key: string; answer: JsonObject; mostBytes?: number }
   /** Asks whoever runs the task to stop it. */
@@ -48,7 +55,16 @@ export type OutsideEvent =
   /** Ends a task that nobody runs (`not_started`), or whose runner did not stop it in time (`still_running`). */
   | { type: "cancel"; how: "not_started" | "still_running" }
   /** Nobody runs the task, and nobody is to. Ends as cancelled if that was asked for. */
-  | { type: "lose"; outcome: Extract<Outcome, { kind: "threw" }>; statusMessage: string };
+  | ({ type: "lose"; outcome: Extract<Outcome, { kind: "threw" }>; statusMessage: string } & SeenOut);
+
+/**
+ * `seenOut`: a lease that was seen to stand unrenewed for its whole length, by a clock that nobody sets: it has passed, whatever
+ * the store's clock says. One that was renewed since is another.
+ */
+type SeenOut = { seenOut?: LeaseTerm };
+
+/** One lease, as it was taken or last renewed. */
+export type LeaseTerm = Pick<Leased, "epoch" | "leaseUntilAt">;
 
 export type TaskEvent = AttemptEvent | OutsideEvent;
 
@@ -135,27 +151,38 @@ function outsideTransition(task: TaskRecord, event: OutsideEvent, now: number, a
     case "lose":
       // Handed back in the meantime it is anybody's to run, if there is anybody who can.
       if (attempt.state !== "leased" && !isForNobody(task, event)) return refuse("not_leased");
-      if (isLive(attempt, now)) return refuse("lease_live");
+      if (isLive(attempt, now, event.seenOut)) return refuse("lease_live");
       return lose(task, event, at);
   }
 }
 
-const isLive = (attempt: Attempt, now: number): boolean => attempt.state === "leased" && attempt.leaseUntilAt > now;
+function isLive(attempt: Attempt, now: number, seenOut?: LeaseTerm): boolean {
+  if (attempt.state !== "leased" || attempt.leaseUntilAt <= now) return false;
+  return seenOut?.epoch !== attempt.epoch || seenOut.leaseUntilAt !== attempt.leaseUntilAt;
+}
 
 function lease(task: TaskRecord, event: Extract<OutsideEvent, { type: "lease" }>, now: number): Transition {
   const { attempt } = task;
-  if (isLive(attempt, now)) return refuse("lease_live");
+  if (isLive(attempt, now, event.seenOut)) return refuse("lease_live");
   if (task.cancellation !== undefined && !goesOnOutside(task)) return refuse("cancel_requested");
   if (attempt.state === "queued" && attempt.notBeforeAt !== undefined && attempt.notBeforeAt > now)
     return refuse("not_due");
   // Its runner may have begun the work after all: whether it may be done again is another question.
   if (event.seen !== undefined && hasMovedOn(event.seen, attempt)) return refuse("moved_on");
-  const { runnerId, leaseUntilAt } = event;
+  const { runnerId, leaseUntilAt, leaseMs } = event;
   // A lease under which nothing ran was no try.
   const tries = attempt.state === "leased" && attempt.startedAt === undefined ? attempt.tries : attempt.tries + 1;
   const epoch = attempt.epoch + 1;
   const changes: TaskChanges = {
-    attempt: { state: "leased", epoch, tries, runnerId, leaseUntilAt, ...earlierOf(attempt) },
+    attempt: {
+      state: "leased",
+      epoch,
+      tries,
+      runnerId,
+      leaseUntilAt,
+      ...(leaseMs !== undefined && { leaseMs }),
+      ...earlierOf(attempt),
+    },
   };
   if (hasBegun(attempt)) Object.assign(changes, beginningAgain(task, event.statusMessage, now));
   // The code that had said `requireInput` is gone; open questions are still there to be answered.

@@ -1,4 +1,5 @@
 /** Time that is set forward and back, and machines that sleep, under work that goes on. */
+import type { ToolHandler } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { endless, HeldHandler, openRuntime, taskOf } from "./kit/runtime.js";
@@ -50,6 +51,41 @@ describe.each(UPSETS)("when the time is set %s", (_what, upset) => {
     }
     expect(runs).toEqual(["a"]);
     expect(await backend.memory.get(taskId)).toMatchObject({ status: "working", attempt: { epoch: 1 } });
+  });
+
+  it("what a lost process ran is taken up when its lease would have passed, and soon after", async () => {
+    const clock = new FakeClock();
+    const backend = new SharedBackend(clock);
+    const held = new HeldHandler();
+    const open = async (handler: ToolHandler) => {
+      const store = backend.handle();
+      return { store, ...(await openRuntime(handler, { clock, store, leaseMs: 3000, tool: { recovery: "retry" } })) };
+    };
+    const dead = await open(endless);
+    await open(held.handler);
+    await dead.start();
+    await clock.advance(1500);
+    dead.store.cut = true;
+    upset(clock);
+    await clock.advance(900);
+    expect(held.contexts).toHaveLength(0);
+    // A lease that it has seen stand, and a look before and after that.
+    await clock.advance(5000);
+    expect(held.contexts).toHaveLength(1);
+  });
+
+  it("what a lost process ran fails as well where it may not run again, and where nobody looked before", async () => {
+    const clock = new FakeClock();
+    const backend = new SharedBackend(clock);
+    const store = backend.handle();
+    const dead = await openRuntime(endless, { clock, store, leaseMs: 3000 });
+    const { taskId } = await dead.start();
+    await settle();
+    store.cut = true;
+    upset(clock);
+    const late = await openRuntime(endless, { clock, store: backend.handle(), leaseMs: 3000 });
+    await clock.advance(5000);
+    expect(await late.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
   });
 
   it("no instant of a record comes before an earlier one", async () => {

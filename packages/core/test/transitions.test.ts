@@ -200,6 +200,24 @@ describe("leasing", () => {
     expect(next({ ...task, recovery: "resume" }, lease, PASSED)).toMatchObject({ progress: { current: 3 } });
   });
 
+  it("that was seen to stand for its whole length is taken, whatever the time says, and one that was renewed since is not", () => {
+    const seenOut = { epoch: 1, leaseUntilAt: PASSED };
+    const taken = next(liveTask(), { ...lease, leaseMs: 3000, seenOut } as TaskEvent, NOW);
+    expect(taken.attempt).toMatchObject({ epoch: 2, runnerId: "run_b", leaseMs: 3000 });
+    const lose: TaskEvent = {
+      type: "lose",
+      outcome: { kind: "threw", message: "lost" },
+      statusMessage: "lost",
+      seenOut,
+    };
+    expect(next(liveTask(), lose, NOW)).toMatchObject({ status: "failed" });
+    const renewed = next(liveTask(), { type: "renew", epoch: 1, leaseUntilAt: PASSED + 1 });
+    const takenAnew = liveTask({ attempt: leased({ epoch: 2 }) });
+    for (const task of [renewed, takenAnew])
+      for (const event of [{ ...lease, seenOut } as TaskEvent, lose])
+        expect(refusalOf(task, event, NOW)).toBe("lease_live");
+  });
+
   it("of a task that is to be cancelled is taken where only its tool's resume can stop what it began", () => {
     const cancellation = { requestedAt: NOW };
     const begun = liveTask({ recovery: "resume", cancellation });
