@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isTaskError } from "@claimcheck/core";
 import { PostgresStore, type PostgresStoreOptions } from "@claimcheck/postgres";
@@ -143,7 +143,7 @@ test("a file of certificates that goes away while the store is open costs signal
   const store = new PostgresStore({ url, schema: fresh(), logger });
   await store.open();
   const task = await store.create(workingTask());
-  await writeFile(file, "no certificate");
+  await rm(file);
   await restart(server);
   await expect(store.get(task.taskId)).rejects.toThrow("PostgreSQL at 127.0.0.1");
   await eventually(() => logger.lines.some(({ level }) => level === "warn"));
