@@ -4,6 +4,7 @@ import { isTaskError } from "@claimcheck/core";
 import { createJupyterServer, JupyterError, type JupyterServerOptions } from "@claimcheck/jupyter";
 import { createTasks, type Ownership, type Tasks } from "@claimcheck/mcp";
 import type { Logger } from "pino";
+import { deploymentOf } from "./deployment.js";
 import { StartError, UsageError } from "./errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import type { Host } from "./host.js";
@@ -46,7 +47,8 @@ async function start(settings: JupyterSettings, { host, log, shutdown }: Start):
   shutdown.add("store", async () => store.close?.());
   const tasks = createTasks({ store, contract: settings.contract, ownership: ownershipOf(settings.http), logger: log });
   shutdown.add("tasks", () => tasks.close());
-  const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log)));
+  const deployment = await deploymentOf(settings, host, log);
+  const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log, deployment)));
   // What does not stop may take a quarter of the grace period, so that there is time to write how it ended and to end its kernel.
   shutdown.add("jupyter", () => jupyter.close({ drainMs: drainMs(settings), stopMs: settings.graceMs / 4 }));
   for (const warning of jupyter.warnings) warn(host, warning);
@@ -76,13 +78,24 @@ async function makeStateDir(dir: string): Promise<void> {
 }
 
 /** A token that lies about for some other server is not the private one's, and a private one's folders are no other's. */
-function jupyterOptions(settings: JupyterSettings, tasks: Tasks, logger: Logger): JupyterServerOptions {
+function jupyterOptions(
+  settings: JupyterSettings,
+  tasks: Tasks,
+  logger: Logger,
+  deployment: string | undefined,
+): JupyterServerOptions {
   const { jupyterUrl, jupyterToken, notebook, rootDir, stateDir } = settings;
   const server =
     jupyterUrl === undefined
       ? { rootDir, dataDir: stateDir, outlive: settings.store !== "memory" }
       : { url: jupyterUrl, ...(jupyterToken !== undefined && { token: jupyterToken }) };
-  return { tasks, logger, ...server, ...(notebook !== undefined && { notebook }) };
+  return {
+    tasks,
+    logger,
+    ...server,
+    ...(notebook !== undefined && { notebook }),
+    ...(deployment !== undefined && { deployment }),
+  };
 }
 
 function warn({ stderr }: Host, warning: string): void {

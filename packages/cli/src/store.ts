@@ -59,6 +59,12 @@ function sqliteSpec(text: string): StoreSpec {
   return { kind: "sqlite", file };
 }
 
+/** What the store is called wherever the command is started from. */
+export function storeName(text: string, place: StorePlace): string {
+  const spec = parseStoreSpec(text);
+  return spec.kind === "sqlite" ? `sqlite:${filePath(spec.file, place)}` : text;
+}
+
 /**
  * Builds the store and opens it.
  * @param logger of a store on a server, for what it has to say later

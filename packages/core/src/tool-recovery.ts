@@ -22,7 +22,8 @@ export interface RetryOptions {
  * - `retry`: it is run again from the start after its runner was lost, or when it throws what a later try may not; safe
  *   only for work that may be done twice.
  * - `resume`: after its runner was lost, or its server shut down, `resume` is called in place of the handler. It gets the
- *   last checkpoint, `undefined` where none was kept, and goes on from there. `tries` counts the handler's own run.
+ *   last checkpoint, `undefined` where none was kept, and goes on from there. Where the task is to be cancelled it is called
+ *   with a context that is cancelled already, to stop what goes on outside. `tries` counts the handler's own run.
  */
 export type ToolRecovery<Resume = ResumeHandler> =
   | "fail"

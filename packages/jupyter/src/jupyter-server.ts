@@ -44,6 +44,12 @@ export interface JupyterServerOptions {
    * well. Default: false.
    */
   outlive?: boolean;
+  /**
+   * Which servers are one deployment, such as those on one task store: a kernel for code that one of them leaves when it is killed
+   * is taken up by the next one, with its variables. Default: on a private server all that find it; on one that is given
+   * this one alone, so that no other takes up its kernel but to collect what tasks have left there.
+   */
+  deployment?: string;
   /** The notebook, as a path below the server's root, that `execute_cell` means when a call names none. Default: none. */
   notebook?: string;
   /**
@@ -96,8 +102,8 @@ const PROBE_TIMEOUT_MS = 5_000;
 export async function createJupyterServer(options: JupyterServerOptions = {}): Promise<JupyterServer> {
   const { logger = stderrLogger, clock = systemClock } = options;
   const address = options.url === undefined ? undefined : serverAddress(options.url, options.token);
-  const source =
-    address === undefined ? privateSource(options, { clock, logger }) : givenSite(address, { clock, logger });
+  const siteOptions = { clock, logger, ...(options.deployment !== undefined && { deployment: options.deployment }) };
+  const source = address === undefined ? privateSource(options, siteOptions) : givenSite(address, siteOptions);
   const tasks = options.tasks ?? defaultTasks(options, logger);
   const warnings = [...idleSettings(options), ...(address === undefined ? [] : await problemsOf(address))];
   return new Served(tasks, source, workbench(source, options, { clock, logger }), warnings);
@@ -179,7 +185,7 @@ function workbench(
 
 function privateSource(
   { rootDir, dataDir, outlive }: JupyterServerOptions,
-  options: { clock: Clock; logger: Logger },
+  options: { clock: Clock; logger: Logger; deployment?: string },
 ): SiteSource {
   const serverOptions = {
     ...(rootDir === undefined ? {} : { rootDir }),
@@ -188,7 +194,8 @@ function privateSource(
       ? {}
       : { environmentDir: join(dataDir, "jupyter"), stateDir: join(dataDir, "servers", nameOf(rootDir ?? ".")) }),
   };
-  return privateSite(serverOptions, options);
+  // Whoever finds a private server by its folder is of the deployment that has left it there.
+  return privateSite(serverOptions, { deployment: "private", ...options });
 }
 
 /** One folder for each root, whatever that is called. */

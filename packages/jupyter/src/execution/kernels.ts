@@ -33,6 +33,11 @@ export interface AssignedKernel {
 
 export interface KernelsOptions {
   rest: JupyterRest;
+  /**
+   * Which processes take up the kernels for code that one of them leaves when it is killed: those of one deployment. Default:
+   * none but this one.
+   */
+  deployment?: string;
   /** Passed on to each connection. */
   connection?: Partial<Omit<ConnectionOptions, "rest" | "kernelId" | "sessionId">>;
   clock?: Clock;
@@ -46,8 +51,12 @@ interface Assignment {
   assignedAt: number;
 }
 
-/** What the sessions of kernels for code are called by: then a hash of whose it is, then a random part. */
+/** What the sessions of kernels for code are called by: then hashes of the deployment and of whose it is, then a random part. */
 const MARK = "claimcheck-";
+/** Somebody waits for it, whoever is connected. */
+const RUNS_SOMETHING: ReadonlySet<string> = new Set(["busy", "starting"]);
+/** A kernel for code that nobody has been connected to for so long is nobody's any more. */
+const FORSAKEN_MS = 7 * 86_400_000;
 /** For so long a kernel that was there is taken to be there: asking the server before every run would double its cost. */
 const TRUSTED_MS = 1_000;
 
@@ -56,6 +65,8 @@ export class Kernels {
   readonly #rest: JupyterRest;
   readonly #options: KernelsOptions;
   readonly #clock: Clock;
+  /** Of this deployment's kernels for code. */
+  readonly #mark: string;
   readonly #connected = new Map<string, Promise<SharedKernel>>();
   /** By notebook path, by kernel id, and for snippets. */
   readonly #assigned = new Map<string, Assignment>();
@@ -68,6 +79,7 @@ export class Kernels {
     this.#rest = options.rest;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#mark = `${MARK}${hashOf(options.deployment ?? randomUUID())}-`;
   }
 
   /**
@@ -89,7 +101,8 @@ export class Kernels {
 
   /**
    * The kernel for code that belongs to no notebook: one of our own for all of it, of the server's default kernelspec. It is in
-   * a session that says whose it is: a process that is killed leaves it to the next one, and people see what it is.
+   * a session that says whose it is: a process that is killed leaves it to the next one of its deployment, and people see what
+   * it is. What other deployments have left is not touched, unless nobody has come for it in a week.
    *
    * @param owner whose code it is: nobody finds another's variables. Default: one owner for all.
    * @throws KernelError, JupyterError
@@ -98,7 +111,7 @@ export class Kernels {
     return await this.#inTurn(`snippets ${owner}`, async (key) => {
       const last = this.#assigned.get(key);
       if (last && (await this.#isThere(last))) return await this.#assign(key, last.kernelId, "adopted");
-      const mark = `${MARK}${createHash("sha256").update(owner).digest("hex").slice(0, 16)}-`;
+      const mark = `${this.#mark}${hashOf(owner)}-`;
       const left = last === undefined ? await this.#leftBehind(mark) : undefined;
       const id = left ?? (await this.#startMarked(`${mark}${randomUUID().slice(0, 8)}`));
       this.#startedHere.add(id);
@@ -130,8 +143,11 @@ export class Kernels {
    */
   async left(kernelId: string, sessionId?: string): Promise<SharedKernel> {
     const { kernel } = await this.#inTurn(`kernel ${kernelId}`, async (key) => {
+      // Another deployment's may have been named by its id; that one is connected to it.
+      const marked = await this.#markedKernels(MARK);
+      const isLeft = marked.some((kernel) => kernel.id === kernelId && !this.#isUsedElsewhere(kernel));
       await this.#connect(kernelId, sessionId);
-      if ((await this.#markedKernels(MARK)).some(({ id }) => id === kernelId)) this.#startedHere.add(kernelId);
+      if (isLeft) this.#startedHere.add(kernelId);
       return await this.#assign(key, kernelId, "adopted");
     });
     return kernel;
@@ -203,9 +219,24 @@ export class Kernels {
    */
   async #leftBehind(mark: string): Promise<string | undefined> {
     const marked = await this.#markedKernels(mark);
-    const isLeft = ({ id, connections, executionState }: KernelModel): boolean =>
-      connections === (this.#connected.has(id) ? 1 : 0) && executionState !== "busy" && executionState !== "starting";
-    return marked.find(isLeft)?.id;
+    const left = marked.find((kernel) => !RUNS_SOMETHING.has(kernel.executionState) && !this.#isUsedElsewhere(kernel));
+    void this.#endForsaken(left?.id).catch(() => {});
+    return left?.id;
+  }
+
+  #isUsedElsewhere({ id, connections }: KernelModel): boolean {
+    return connections > (this.#connected.has(id) ? 1 : 0);
+  }
+
+  /** Whichever deployment's they are: where none comes back for its kernel, nothing else would ever end it. */
+  async #endForsaken(kept: string | undefined): Promise<void> {
+    const before = this.#clock.now() - FORSAKEN_MS;
+    const marked = await this.#markedKernels(MARK);
+    const forsaken = marked.filter(
+      ({ id, connections, executionState, lastActivity }) =>
+        id !== kept && connections === 0 && !RUNS_SOMETHING.has(executionState) && Date.parse(lastActivity) < before,
+    );
+    await Promise.allSettled(forsaken.map(({ id }) => this.#rest.deleteKernel(id)));
   }
 
   async #markedKernels(mark: string): Promise<KernelModel[]> {
@@ -258,4 +289,9 @@ export class Kernels {
     const hint = list === "" ? "none is running" : `running are ${list}`;
     return new KernelError("kernel_not_found", `No kernel has the id ${kernelId}: ${hint}.`, { cause });
   }
+}
+
+/** Names are told to whoever may list the server's sessions; what they are made of is not. */
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

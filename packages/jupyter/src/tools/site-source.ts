@@ -24,6 +24,7 @@ export interface SiteSource {
 interface SiteOptions {
   clock: Clock;
   logger: Logger;
+  deployment?: string;
 }
 
 function siteAt(address: ServerAddress, options: SiteOptions): Site {
