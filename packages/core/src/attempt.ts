@@ -2,90 +2,41 @@
  * One run of one task in this process: its lease, the handler's context, and its outcome. Whatever the handler
  * does, the attempt ends in exactly one terminal write or learns that somebody else's stands.
  */
+import { AttemptHandle } from "./attempt-handle.js";
+import type { Applied, AttemptHost, Call } from "./attempt-host.js";
 import { CancelSource, HandedOverError } from "./cancel-source.js";
-import type {
-  HandlerOutcome,
-  Interrupt,
-  InterruptOptions,
-  LogMessage,
-  QuestionRequest,
-  ResumeHandler,
-  TaskHandle,
-  ToolContext,
-  ToolDefinition,
+import {
+  type HandlerOutcome,
+  type ResumeHandler,
+  runInTask,
+  type ToolContext,
+  type ToolDefinition,
 } from "./context.js";
-import { QuestionWithdrawnError, runInTask } from "./context.js";
-import type { Deadline, Deadlines } from "./deadlines.js";
-import type { Flusher } from "./flusher.js";
 import { storableOutcome, thrownOutcome } from "./handler-outcome.js";
 import { InterruptLadder, type StopResult } from "./interrupt-ladder.js";
-import type { JsonObject, JsonValue } from "./json.js";
-import { describeError, type Logger } from "./logger.js";
-import { OpenQuestions } from "./open-questions.js";
-import { type Report, Reporter } from "./reporter.js";
+import { Lease } from "./lease.js";
+import { describeError } from "./logger.js";
 import { RunLimit } from "./run-limit.js";
-import type { Settings } from "./runtime-options.js";
-import { assertCheckpoint, questionTooLarge } from "./size-limits.js";
 import { boundedText, messageOf } from "./status-message.js";
-import type { Outcome, Progress, Question, TaskRecord } from "./task.js";
-import { isTerminal } from "./task.js";
-import { backOffOf, policyOf, resumeOf, retryAfter, triesOf } from "./tool-recovery.js";
-import type { AttemptEvent, Refusal } from "./transitions.js";
-
-/** What an event came to: the record as it now is, and why the event was refused if it was. `null`: no such record. */
-export type Applied = { task: TaskRecord; refused?: Refusal } | null;
-
-/** What an attempt needs of the runtime. */
-export interface AttemptHost {
-  readonly logger: Logger;
-  /** For what a store that is out makes many tasks say. */
-  readonly outageLogger: Logger;
-  readonly deadlines: Deadlines;
-  /** By {@link AttemptHost.elapsed}. */
-  readonly runDeadlines: Deadlines;
-  readonly flusher: Flusher;
-  readonly settings: Settings;
-  now(): number;
-  /** Milliseconds that grow by what passes while this process can run. */
-  elapsed(): number;
-  /** The deadline of a lease taken or renewed now. */
-  leaseUntilAt(): number;
-  /** Whether somebody will be there to try again. */
-  mayRetry(): boolean;
-  /** Decides and writes `event`, reading anew as long as others write in between. */
-  apply(task: TaskRecord, event: AttemptEvent | { type: "request_cancel" }): Promise<Applied>;
-  tellProgress(taskId: string, progress: Progress): void;
-  /** Answers whether somebody hears it. */
-  tellLog(taskId: string, message: LogMessage): boolean;
-  pause(delayMs: number): Promise<void>;
-  /** The handler waits for a person, or goes on. */
-  setWaiting(taskId: string, isWaiting: boolean): void;
-  /** The attempt is over and its handler does not run: nothing of it is needed any more. */
-  left(attempt: RunningAttempt): void;
-}
-
-/** What the handler is called with beside its context's helpers. Handed over in this process, or read from the record. */
-export interface Call {
-  arguments: JsonObject;
-  request?: JsonObject;
-  input?: unknown;
-}
+import { isTerminal, type Outcome, type TaskRecord } from "./task.js";
+import { nextTry, policyOf, resumeOf, retryAfter } from "./tool-recovery.js";
+import type { AttemptEvent } from "./transitions.js";
 
 const NOTHING: Call = { arguments: {} };
 
 /** How long to wait before a store that is out is tried again; the last one repeats. */
 const RETRY_MS = [50, 200, 1000, 2000, 5000];
 
-export class RunningAttempt implements TaskHandle {
+export class RunningAttempt {
   readonly taskId: string;
-  readonly owner: string;
+  readonly epoch: number;
   /** How long it is waited for when it is stopped, and again after escalating. */
   readonly graceMs: number;
   readonly #host: AttemptHost;
   readonly #tool: ToolDefinition;
-  readonly #epoch: number;
   readonly #cancelSource = new CancelSource();
   readonly #ladder: InterruptLadder;
+  readonly #lease: Lease;
   #call: Call;
   /** As last seen; let go once the attempt is over, since whatever the handler left behind holds the attempt. */
   #task: TaskRecord | undefined;
@@ -100,13 +51,9 @@ export class RunningAttempt implements TaskHandle {
   #over = false;
   #cancelled: Promise<void> | undefined;
   #ran: Promise<void> | undefined;
-  #reporter: Reporter | undefined;
-  #questions: OpenQuestions | undefined;
+  /** The handler's side, once it has been called. */
+  #handle: AttemptHandle | undefined;
   #runLimit: RunLimit | undefined;
-  /** When the lease as it stands was taken, by {@link AttemptHost.elapsed}: no setting of the time makes it last. */
-  #leasedAt: number;
-  /** Set while a renewal is on its way: when the lease passes, whatever becomes of that. */
-  #leaseEnd: Deadline | undefined;
   #onLeft: (() => void)[] | undefined;
 
   constructor(host: AttemptHost, tool: ToolDefinition, task: TaskRecord, call: Call) {
@@ -115,11 +62,10 @@ export class RunningAttempt implements TaskHandle {
     this.#task = task;
     this.#call = call;
     this.taskId = task.taskId;
-    this.owner = task.owner;
     this.graceMs = tool.cancelGraceMs ?? host.settings.cancelGraceMs;
-    this.#epoch = task.attempt.epoch;
+    this.epoch = task.attempt.epoch;
     this.#ladder = new InterruptLadder(host, task.taskId, this.graceMs);
-    this.#leasedAt = host.elapsed();
+    this.#lease = new Lease(host, { renew: () => this.#renewLease(), onPassed: (why) => this.#leaseHasPassed(why) });
   }
 
   /** The record as last seen; `undefined` once the attempt is over. */
@@ -143,7 +89,7 @@ export class RunningAttempt implements TaskHandle {
   }
 
   /** Whether what the tool says still counts. */
-  get #isOpen(): boolean {
+  get isOpen(): boolean {
     return this.#work === "running" && !this.#over;
   }
 
@@ -180,7 +126,7 @@ export class RunningAttempt implements TaskHandle {
 
   #noteStart(): Promise<boolean> {
     return this.#applyUntilItLands(
-      () => ({ type: "start", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() }),
+      () => ({ type: "start", epoch: this.epoch, leaseUntilAt: this.#host.leaseUntilAt() }),
       () => this.#isCalledOff,
     );
   }
@@ -203,17 +149,19 @@ export class RunningAttempt implements TaskHandle {
 
   async #callHandler(): Promise<HandlerOutcome> {
     try {
-      const outcome = await runInTask(this, () => this.#begin());
+      const handle = new AttemptHandle(this, this.#host, this.#ladder);
+      this.#handle = handle;
+      const outcome = await runInTask(handle, () => this.#begin(handle));
       return storableOutcome(outcome, this.#host.settings.maxResultBytes);
     } catch (error) {
       return { ...thrownOutcome(error), retry: retryAfter(error, this.#tool.recovery) };
     }
   }
 
-  #begin(): ReturnType<ToolDefinition["handler"]> {
+  #begin(handle: AttemptHandle): ReturnType<ToolDefinition["handler"]> {
     const { handler } = this.#tool;
     const resume = this.#resume;
-    const context = this.#context();
+    const context = this.#context(handle);
     if (resume === undefined) return handler(this.#call.arguments, context);
     return resume(this.#call.arguments, context, this.#task?.checkpoint);
   }
@@ -223,17 +171,16 @@ export class RunningAttempt implements TaskHandle {
     return this.#ranBeforeMs() === undefined ? undefined : resumeOf(this.#tool.recovery);
   }
 
-  #context(): ToolContext {
+  #context(handle: AttemptHandle): ToolContext {
     const cancelSource = this.#cancelSource;
     return {
       get signal() {
         return cancelSource.signal;
       },
       cancelToken: cancelSource,
-      task: this,
-      sendProgress: (current, options) => this.sendProgress(current, options),
-      log: (level, data, logger) =>
-        this.#isOpen && this.#host.tellLog(this.taskId, { level, data, ...(logger !== undefined && { logger }) }),
+      task: handle,
+      sendProgress: (current, options) => handle.sendProgress(current, options),
+      log: handle.log,
       request: this.#call.request ?? {},
       input: this.#call.input,
     };
@@ -264,24 +211,22 @@ export class RunningAttempt implements TaskHandle {
     const task = this.#task;
     if (task === undefined || outcome.kind !== "threw" || !this.#host.mayRetry()) return undefined;
     const ranMs = this.#runLimit?.ranMs ?? 0;
-    const { tries } = task.attempt;
-    const most = triesOf(this.#tool.recovery, this.#host.settings.maxTries);
-    if (tries >= most || ranMs >= (task.maxRunMs ?? Number.POSITIVE_INFINITY)) return undefined;
-    const pauseMs = afterMs ?? backOffOf(this.#tool.recovery, tries);
-    const again = `Try ${tries} of ${most} failed; the next one begins in ${seconds(pauseMs)}.`;
+    if (ranMs >= (task.maxRunMs ?? Number.POSITIVE_INFINITY)) return undefined;
+    const next = nextTry(this.#tool.recovery, task.attempt.tries, this.#host.settings.maxTries, afterMs);
+    if (next === undefined) return undefined;
     return {
       type: "retry",
-      epoch: this.#epoch,
-      notBeforeAt: this.#host.now() + pauseMs,
+      epoch: this.epoch,
+      notBeforeAt: this.#host.now() + next.pauseMs,
       ranMs,
-      statusMessage: boundedText(`${again} ${outcome.message}`),
-      ...this.#reporter?.last({ outputs: true }),
+      statusMessage: boundedText(`${next.announcement} ${outcome.message}`),
+      ...this.#handle?.lastReport({ outputs: true }),
     };
   }
 
   #finishEvent(outcome: Outcome, statusMessage: string | undefined = messageOf(outcome)): AttemptEvent {
-    const report = this.#reporter?.last({ outputs: outcome.kind === "threw" || outcome.kind === "protocol_error" });
-    const event: AttemptEvent = { type: "finish", epoch: this.#epoch, outcome, ...report };
+    const report = this.#handle?.lastReport({ outputs: outcome.kind === "threw" || outcome.kind === "protocol_error" });
+    const event: AttemptEvent = { type: "finish", epoch: this.epoch, outcome, ...report };
     if (statusMessage !== undefined) event.statusMessage = statusMessage;
     return event;
   }
@@ -304,7 +249,7 @@ export class RunningAttempt implements TaskHandle {
   async #applyUntilItLands(event: () => AttemptEvent, isMoot: () => boolean): Promise<boolean> {
     for (let tries = 0; !isMoot(); tries += 1) {
       try {
-        return await this.#apply(event());
+        return await this.apply(event());
       } catch (error) {
         this.#host.outageLogger.error(
           { taskId: this.taskId, error: describeError(error) },
@@ -317,12 +262,13 @@ export class RunningAttempt implements TaskHandle {
   }
 
   /** Writes `event`; answers whether it was taken. */
-  async #apply(event: AttemptEvent | { type: "request_cancel" }): Promise<boolean> {
-    const applied = await this.#applied(event);
+  async apply(event: AttemptEvent | { type: "request_cancel" }): Promise<boolean> {
+    const applied = await this.applied(event);
     return applied !== null && applied.refused === undefined;
   }
 
-  async #applied(event: AttemptEvent | { type: "request_cancel" }): Promise<Applied> {
+  /** The same, with the record as it now is. */
+  async applied(event: AttemptEvent | { type: "request_cancel" }): Promise<Applied> {
     if (this.#task === undefined) return null;
     const applied = await this.#host.apply(this.#task, event);
     if (applied === null) this.#finished("ended");
@@ -335,10 +281,9 @@ export class RunningAttempt implements TaskHandle {
     if (this.#over) return;
     this.#over = true;
     this.#task = undefined;
-    this.#reporter?.close();
+    this.#handle?.close();
     this.#runLimit?.pause();
-    this.#leaseEnd?.cancel();
-    this.#questions?.withdrawAll("task_ended");
+    this.#lease.end();
     // What outlives its task waits for nobody.
     if (this.#work === "running" && this.#isWaiting) this.#host.setWaiting(this.taskId, false);
     // Whoever ended the task, work that still runs has nobody to work for.
@@ -371,12 +316,12 @@ export class RunningAttempt implements TaskHandle {
   see(task: TaskRecord): void {
     if (this.#task === undefined || task.version < this.#task.version) return;
     this.#task = task;
-    const isMine = task.attempt.epoch === this.#epoch && task.attempt.state === "leased";
+    const isMine = task.attempt.epoch === this.epoch && task.attempt.state === "leased";
     if (isTerminal(task) || !isMine) {
       this.#finished(isTerminal(task) ? "ended" : "lost");
       return;
     }
-    this.#questions?.look(task.questions);
+    this.#handle?.look(task.questions);
     if (this.#work === "running") this.#setWaiting(task.status === "input_required");
     if (task.cancellation !== undefined) void this.cancel();
   }
@@ -404,9 +349,9 @@ export class RunningAttempt implements TaskHandle {
       const { how, error } = await this.#stop();
       const event: AttemptEvent = {
         type: "cancel",
-        epoch: this.#epoch,
+        epoch: this.epoch,
         how,
-        ...this.#reporter?.last({ outputs: true }),
+        ...this.#handle?.lastReport({ outputs: true }),
       };
       if (error !== undefined) event.error = error;
       void this.#end(event);
@@ -418,7 +363,7 @@ export class RunningAttempt implements TaskHandle {
   async #noteCancellation(): Promise<void> {
     if (this.#task?.cancellation !== undefined || this.#work !== "running") return;
     try {
-      await this.#apply({ type: "request_cancel" });
+      await this.apply({ type: "request_cancel" });
     } catch (error) {
       this.#host.logger.error(
         { taskId: this.taskId, error: describeError(error) },
@@ -430,7 +375,7 @@ export class RunningAttempt implements TaskHandle {
   async #stop(): Promise<StopResult> {
     if (this.#work === "waiting" && this.#resume === undefined) return { how: "not_started" };
     // Whoever waits for a person cannot stop before it is told that nobody will answer.
-    this.#questions?.withdrawAll("task_ended");
+    this.#handle?.withdrawQuestions();
     this.#cancelSource.cancel();
     // Nothing but `resume` reaches the work that an earlier attempt left, and for stopping it nobody waits for a turn.
     if (this.#work === "waiting") void this.run();
@@ -444,7 +389,7 @@ export class RunningAttempt implements TaskHandle {
   async #putDown(): Promise<StopResult> {
     if (this.#work === "waiting") return { how: "not_started" };
     if (policyOf(this.#tool.recovery) !== "resume") return this.#stop();
-    this.#questions?.withdrawAll("task_ended");
+    this.#handle?.withdrawQuestions();
     this.#cancelSource.cancel(new HandedOverError());
     return this.#ladder.letEnd();
   }
@@ -473,13 +418,13 @@ export class RunningAttempt implements TaskHandle {
   }
 
   #releaseEvent(how: StopResult["how"]): AttemptEvent {
-    const event: AttemptEvent = { type: "release", epoch: this.#epoch };
+    const event: AttemptEvent = { type: "release", epoch: this.epoch };
     if (how === "not_started") return event;
     const statusMessage = "Its server shut down; the task goes on when the next one takes it up.";
     return Object.assign(
       event,
       { ranMs: this.#runLimit?.ranMs ?? 0, statusMessage },
-      this.#reporter?.last({ outputs: true }),
+      this.#handle?.lastReport({ outputs: true }),
     );
   }
 
@@ -490,22 +435,13 @@ export class RunningAttempt implements TaskHandle {
 
   /** Puts off the lease's deadline. A lease that is lost, or could not be renewed in time, stops the work. */
   async renew(): Promise<void> {
-    if (this.#over) return;
-    const { elapsed, runDeadlines } = this.#host;
-    const { leaseMs } = this.#host.settings;
-    const renewedAt = elapsed();
-    let why = "the store has not answered";
-    this.#leaseEnd ??= runDeadlines.at(this.#leasedAt + leaseMs, () => this.#leaseHasPassed(why));
-    try {
-      const event: AttemptEvent = { type: "renew", epoch: this.#epoch, leaseUntilAt: this.#host.leaseUntilAt() };
-      if (this.#runLimit !== undefined) event.ranMs = this.#runLimit.ranMs;
-      await this.#apply(event);
-      this.#leasedAt = renewedAt;
-      this.#leaseEnd?.cancel();
-      this.#leaseEnd = undefined;
-    } catch (error) {
-      why = describeError(error);
-    }
+    if (!this.#over) await this.#lease.renew();
+  }
+
+  async #renewLease(): Promise<void> {
+    const event: AttemptEvent = { type: "renew", epoch: this.epoch, leaseUntilAt: this.#host.leaseUntilAt() };
+    if (this.#runLimit !== undefined) event.ranMs = this.#runLimit.ranMs;
+    await this.apply(event);
   }
 
   /** Not a moment later: from now on another process may run the task. */
@@ -517,113 +453,4 @@ export class RunningAttempt implements TaskHandle {
     );
     this.abandon();
   }
-
-  // --- what the tool says ----------------------------------------------------------------------------------------
-
-  sendProgress(current: number, { total, message }: { total?: number; message?: string } = {}): boolean {
-    if (!this.#isOpen || !Number.isFinite(current)) return false;
-    const progress: Progress = { current };
-    if (total !== undefined && Number.isFinite(total)) progress.total = total;
-    if (message !== undefined) progress.message = boundedText(message);
-    this.#host.tellProgress(this.taskId, progress);
-    this.#report().progress(progress);
-    return true;
-  }
-
-  recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
-    if (!this.#isOpen) return false;
-    this.#report().outputs(outputsSoFar);
-    return true;
-  }
-
-  #report(): Reporter {
-    const { flusher } = this.#host;
-    const { maxOutputBytes } = this.#host.settings;
-    this.#reporter ??= new Reporter({ flusher, maxOutputBytes, write: (report) => this.#writeReport(report) });
-    return this.#reporter;
-  }
-
-  async #writeReport(report: Report): Promise<void> {
-    try {
-      await this.#apply({ type: "report", epoch: this.#epoch, ...report });
-    } catch (error) {
-      this.#host.outageLogger.warn(
-        { taskId: this.taskId, error: describeError(error) },
-        "a report could not be written; trying again",
-      );
-      throw error;
-    }
-  }
-
-  registerInterrupt(stop: Interrupt, options: InterruptOptions = {}): boolean {
-    if (this.#work !== "running") return false;
-    this.#ladder.register(stop, options.escalate);
-    return true;
-  }
-
-  requireInput(message: string): Promise<boolean> {
-    return this.#setStatus("input_required", message);
-  }
-
-  setWorking(message?: string): Promise<boolean> {
-    return this.#setStatus("working", message);
-  }
-
-  #setStatus(status: "input_required" | "working", message: string | undefined): Promise<boolean> {
-    const event: AttemptEvent = { type: "set_status", epoch: this.#epoch, status };
-    if (message !== undefined) event.message = boundedText(message);
-    this.#reporter?.messageIsOver();
-    return this.#say(event);
-  }
-
-  async checkpoint(value: JsonValue): Promise<boolean> {
-    assertCheckpoint(value, this.#host.settings.maxCheckpointBytes);
-    return this.#say({ type: "checkpoint", epoch: this.#epoch, checkpoint: value });
-  }
-
-  async #say(event: AttemptEvent): Promise<boolean> {
-    return this.#isOpen ? this.#apply(event) : false;
-  }
-
-  // --- questions -------------------------------------------------------------------------------------------------
-
-  async ask(request: QuestionRequest): Promise<JsonObject> {
-    if (!this.#isOpen) throw new QuestionWithdrawnError("task_ended");
-    this.#questions ??= this.#openQuestions();
-    return this.#questions.ask(request);
-  }
-
-  #openQuestions(): OpenQuestions {
-    return new OpenQuestions({
-      deadlines: this.#host.deadlines,
-      now: () => this.#host.now(),
-      recorded: () => this.#task?.questions ?? [],
-      put: (question) => this.#putQuestion(question),
-      withdraw: (key) => this.#withdraw(key),
-    });
-  }
-
-  /** @throws TaskError `too_large` */
-  async #putQuestion(question: Question): Promise<boolean> {
-    if (!this.#isOpen) return false;
-    const mostBytes = this.#host.settings.maxQuestionsBytes;
-    const applied = await this.#applied({ type: "ask", epoch: this.#epoch, question, mostBytes });
-    if (applied?.refused === "too_large") throw questionTooLarge(applied.task.questions, question, mostBytes);
-    return applied !== null && applied.refused === undefined;
-  }
-
-  async #withdraw(key: string): Promise<void> {
-    try {
-      await this.#apply({ type: "withdraw", epoch: this.#epoch, key });
-    } catch (error) {
-      this.#host.logger.error(
-        { taskId: this.taskId, error: describeError(error) },
-        "a question that timed out could not be withdrawn",
-      );
-    }
-  }
-}
-
-function seconds(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`;
 }

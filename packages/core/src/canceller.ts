@@ -1,5 +1,6 @@
 /** Cancels a task wherever it is: in the queue, running here, or running in another process on the same store. */
-import type { Applied, RunningAttempt } from "./attempt.js";
+import type { RunningAttempt } from "./attempt.js";
+import type { Applied } from "./attempt-host.js";
 import type { ToolDefinition } from "./context.js";
 import { describeError, type Logger } from "./logger.js";
 import type { Runner } from "./runner.js";

@@ -1,6 +1,6 @@
 /** Making tasks: who may have one more, the one durable write, and what a retry of the same call is answered. */
 import type { Admission } from "./admission.js";
-import type { Call } from "./attempt.js";
+import type { Call } from "./attempt-host.js";
 import { StoreTimeoutError } from "./bounded-store.js";
 import type { ToolDefinition } from "./context.js";
 import type { TaskError } from "./errors.js";

@@ -2,7 +2,7 @@
  * Decides what an event makes of a record and writes it, reading anew as long as others write in between. Every write but
  * a creation goes through here, which is where it is seen to that what is written is the owner's whose task was read.
  */
-import type { Applied } from "./attempt.js";
+import type { Applied } from "./attempt-host.js";
 import type { TaskStore } from "./store.js";
 import type { TaskRecord } from "./task.js";
 import { type TaskEvent, transition } from "./transitions.js";

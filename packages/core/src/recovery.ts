@@ -2,7 +2,7 @@
  * Finds tasks whose runner is lost, in a store that several processes share, and does what each task's policy says.
  * A live peer's tasks are never touched: its lease is renewed well before it passes.
  */
-import type { Applied } from "./attempt.js";
+import type { Applied } from "./attempt-host.js";
 import type { Clock } from "./clock.js";
 import type { ToolDefinition } from "./context.js";
 import type { Deadline, Deadlines } from "./deadlines.js";

@@ -1,5 +1,6 @@
 /** The attempts of this process: each from when its task is leased here until its end is written and its handler has settled. */
-import { type AttemptHost, type Call, RunningAttempt } from "./attempt.js";
+import { RunningAttempt } from "./attempt.js";
+import type { AttemptHost, Call } from "./attempt-host.js";
 import type { ToolDefinition } from "./context.js";
 import { describeError } from "./logger.js";
 import type { Runner } from "./runner.js";

@@ -3,7 +3,7 @@
  * in, whatever runs them and whatever dialect asks. The owner is checked here, above the store, on every call.
  */
 import { Admission } from "./admission.js";
-import type { Applied } from "./attempt.js";
+import type { Applied } from "./attempt-host.js";
 import { BoundedStore } from "./bounded-store.js";
 import { type CancelledResult, Canceller } from "./canceller.js";
 import { type Clock, systemClock } from "./clock.js";

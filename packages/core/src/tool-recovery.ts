@@ -91,7 +91,7 @@ function isRetryableError(error: unknown): error is RetryableError {
  * The pause after the failed try number `tries`. Between half of what is due and all of it: what failed together should
  * not come back together.
  */
-export function backOffOf(recovery: ToolRecovery<unknown> | undefined, tries: number): number {
+function backOffOf(recovery: ToolRecovery<unknown> | undefined, tries: number): number {
   const { backOffMs = DEFAULTS.backOffMs, maxBackOffMs = DEFAULTS.maxBackOffMs } = retryOptions(recovery);
   const due = Math.min(backOffMs * 2 ** (tries - 1), maxBackOffMs);
   return Math.ceil(due * (1 + Math.random()) * 0.5);
@@ -136,4 +136,21 @@ export function assertRecovery(toolName: string, recovery: unknown): void {
       recovery === "resume" ? " A tool that resumes says how: { resume: (args, ctx, checkpoint) => … }." : "";
     throw new TypeError(`${of} must be "fail", "retry", { retry: {…} } or { resume }; got ${got}.${hint}`);
   }
+}
+
+/** The try after the failed one of the number `tries`: when, and what clients hear; `undefined` when that was the last. */
+export function nextTry(
+  recovery: ToolRecovery<unknown> | undefined,
+  tries: number,
+  maxTries: number,
+  afterMs: number | undefined,
+): { pauseMs: number; announcement: string } | undefined {
+  const most = triesOf(recovery, maxTries);
+  if (tries >= most) return undefined;
+  const pauseMs = afterMs ?? backOffOf(recovery, tries);
+  return { pauseMs, announcement: `Try ${tries} of ${most} failed; the next one begins in ${seconds(pauseMs)}.` };
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`;
 }
