@@ -9,8 +9,9 @@ import {
   type ToolHandler,
   transition,
 } from "@claimcheck/core";
-import { FakeClock, settle } from "@claimcheck/core/testing";
+import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { cluster as clusterOf } from "./kit/cluster.js";
 import {
   type Bench,
   type BenchOptions,
@@ -19,30 +20,14 @@ import {
   endless,
   HeldHandler,
   newRuntime,
-  openRuntime,
   stoppable,
   taskOf,
 } from "./kit/runtime.js";
-import { SharedBackend, type SharedStore } from "./kit/shared-store.js";
+import type { SharedStore } from "./kit/shared-store.js";
 
 const LEASE_MS = 3000;
 
-/** A process on a store that others share; `cut` takes it off the net, which is how a process dies for the others. */
-async function node(
-  backend: SharedBackend,
-  clock: FakeClock,
-  handler: ToolHandler,
-  options: BenchOptions = {},
-): Promise<Bench & { store: SharedStore }> {
-  const store = backend.handle();
-  const bench = await openRuntime(handler, { leaseMs: LEASE_MS, cancelGraceMs: 500, ...options, clock, store });
-  return { ...bench, store };
-}
-
-function cluster(): { clock: FakeClock; backend: SharedBackend } {
-  const clock = new FakeClock();
-  return { clock, backend: new SharedBackend(clock) };
-}
+const cluster = () => clusterOf({ leaseMs: LEASE_MS, cancelGraceMs: 500 });
 
 /** Starts a task on a process that dies, and lets its lease run out. */
 async function lose(
@@ -51,9 +36,9 @@ async function lose(
   survivor: ToolHandler,
   options: BenchOptions = {},
 ) {
-  const { clock, backend } = cluster();
-  const dead = await node(backend, clock, handler, { tool, ...options });
-  const alive = await node(backend, clock, survivor, { tool, ...options });
+  const { clock, backend, node } = cluster();
+  const dead = await node(handler, { tool, ...options });
+  const alive = await node(survivor, { tool, ...options });
   const { taskId } = await dead.start({ idempotencyKey: "k" });
   await settle();
   dead.store.cut = true;
@@ -63,10 +48,10 @@ async function lose(
 
 describe("a task whose process is lost", () => {
   it("is recovered as soon as its lease has passed, whenever others happened to look", async () => {
-    const { clock, backend } = cluster();
-    const alive = await node(backend, clock, endless);
+    const { clock, node } = cluster();
+    const alive = await node(endless);
     await clock.advance(LEASE_MS * 0.3);
-    const dead = await node(backend, clock, endless);
+    const dead = await node(endless);
     const { taskId } = await dead.start({});
     await settle();
     dead.store.cut = true;
@@ -99,9 +84,9 @@ describe("a task whose process is lost", () => {
   });
 
   it("wakes whoever waits for it", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless);
-    const alive = await node(backend, clock, endless);
+    const { clock, node } = cluster();
+    const dead = await node(endless);
+    const alive = await node(endless);
     const { taskId } = await dead.start();
     const waiting = alive.runtime.wait("alice", taskId);
     await settle();
@@ -111,9 +96,9 @@ describe("a task whose process is lost", () => {
   });
 
   it("is not given up a moment before its lease has passed", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless);
-    const alive = await node(backend, clock, endless);
+    const { clock, node } = cluster();
+    const dead = await node(endless);
+    const alive = await node(endless);
     const { taskId } = await dead.start();
     dead.store.cut = true;
     await clock.advance(LEASE_MS - 1);
@@ -144,14 +129,14 @@ describe("a task whose process is lost", () => {
   });
 
   it("is run again a bounded number of times, all told", async () => {
-    const { clock, backend } = cluster();
+    const { clock, backend, node } = cluster();
     let runs = 0;
     const count: ToolHandler = () => {
       runs += 1;
       return new Promise(() => {});
     };
     const nodes = await Promise.all(
-      Array.from({ length: 4 }, () => node(backend, clock, count, { tool: { recovery: "retry" }, maxTries: 3 })),
+      Array.from({ length: 4 }, () => node(count, { tool: { recovery: "retry" }, maxTries: 3 })),
     );
     const { taskId } = await (nodes[0] as Bench).start();
     await settle();
@@ -166,10 +151,10 @@ describe("a task whose process is lost", () => {
   });
 
   it("is not run again when its runner, late, began it after all while it was being taken up", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const { clock, backend, node } = cluster();
+    const dead = await node(endless, { runner: new InProcessRunner({ concurrency: 1 }) });
     const again = new HeldHandler();
-    const alive = await node(backend, clock, again.handler);
+    const alive = await node(again.handler);
     await dead.start();
     const { taskId } = await dead.start();
     await settle();
@@ -193,10 +178,10 @@ describe("a task whose process is lost", () => {
   });
 
   it("that never started is run, whatever its policy, and that does not count as a try", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const { clock, node } = cluster();
+    const dead = await node(endless, { runner: new InProcessRunner({ concurrency: 1 }) });
     const held = new HeldHandler();
-    const alive = await node(backend, clock, held.handler);
+    const alive = await node(held.handler);
     const running = await dead.start();
     const queued = await dead.start();
     await settle();
@@ -211,11 +196,11 @@ describe("a task whose process is lost", () => {
   });
 
   it("that was being cancelled ends as cancelled, and is not run again", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const tool = { recovery: "retry" as const };
-    const dead = await node(backend, clock, endless, { tool, cancelGraceMs: 10 ** 6 });
+    const dead = await node(endless, { tool, cancelGraceMs: 10 ** 6 });
     const again = new HeldHandler();
-    const alive = await node(backend, clock, again.handler, { tool });
+    const alive = await node(again.handler, { tool });
     const { taskId } = await dead.start();
     await settle();
     dead.runtime.cancel("alice", taskId).catch(() => {});
@@ -228,7 +213,7 @@ describe("a task whose process is lost", () => {
 
   it("hears at once what was answered between its being resumed and its asking again", async () => {
     const request = { method: "elicitation/create", params: { n: 1 } };
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     let goOn: () => void = () => {};
     const tool: Partial<ToolDefinition> = {
       handler: async (_args, context) => ({ kind: "result", result: await taskOf(context).ask(request) }),
@@ -241,8 +226,8 @@ describe("a task whose process is lost", () => {
         },
       },
     };
-    const dead = await node(backend, clock, endless, { tool });
-    const alive = await node(backend, clock, endless, { tool });
+    const dead = await node(endless, { tool });
+    const alive = await node(endless, { tool });
     const { taskId } = await dead.start();
     await settle();
     dead.store.cut = true;
@@ -266,13 +251,13 @@ describe("a task whose process is lost", () => {
       const second = await task.ask({ method: "elicitation/create", params: { n: 2 } });
       return { kind: "result", result: { first, second } };
     };
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const tool: Partial<ToolDefinition> = {
       handler: (_args, context) => work(context, undefined),
       recovery: { resume: (_args, context, checkpoint) => work(context, checkpoint) },
     };
-    const dead = await node(backend, clock, endless, { tool });
-    const alive = await node(backend, clock, endless, { tool });
+    const dead = await node(endless, { tool });
+    const alive = await node(endless, { tool });
     const { taskId } = await dead.start();
     await settle();
     const keyOf = async (n: number): Promise<string> => (await alive.get(taskId))?.questions[n]?.key ?? "";
@@ -294,24 +279,24 @@ describe("a task whose process is lost", () => {
   });
 
   it("that nobody here knows the tool of is left to whoever does", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const tool = { recovery: "retry" as const };
-    const dead = await node(backend, clock, endless, { tool });
-    const stranger = await node(backend, clock, endless, { tool: null });
+    const dead = await node(endless, { tool });
+    const stranger = await node(endless, { tool: null });
     const { taskId } = await dead.start();
     await settle();
     dead.store.cut = true;
     await clock.advance(LEASE_MS * 3);
     expect(await stranger.get(taskId)).toMatchObject({ status: "working" });
-    const knows = await node(backend, clock, done, { tool });
+    const knows = await node(done, { tool });
     await settle();
     expect(await knows.get(taskId)).toMatchObject({ status: "completed" });
   });
 
   it("that nobody has known the tool of for long fails, and says so", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless, { runner: new InProcessRunner({ concurrency: 1 }) });
-    const stranger = await node(backend, clock, done, { tool: null, unknownToolMs: 60_000 });
+    const { clock, node } = cluster();
+    const dead = await node(endless, { runner: new InProcessRunner({ concurrency: 1 }) });
+    const stranger = await node(done, { tool: null, unknownToolMs: 60_000 });
     stranger.runtime.define({ name: "other", handler: done });
     await dead.start();
     const queued = await dead.start();
@@ -329,22 +314,22 @@ describe("a task whose process is lost", () => {
   });
 
   it("that was handed over and is of a tool that nobody knows fails as well", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const tool = { recovery: "retry" as const };
-    const leaving = await node(backend, clock, stoppable, { tool });
+    const leaving = await node(stoppable, { tool });
     const { taskId } = await leaving.start();
     await settle();
     await closeSoon(leaving);
-    const stranger = await node(backend, clock, done, { tool: null, unknownToolMs: 60_000 });
+    const stranger = await node(done, { tool: null, unknownToolMs: 60_000 });
     await clock.advance(60_000 + LEASE_MS);
     expect(await stranger.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "unknown_tool" } });
   });
 
   it("whose policy has become fail is not run again", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless, { tool: { recovery: "retry" } });
+    const { clock, node } = cluster();
+    const dead = await node(endless, { tool: { recovery: "retry" } });
     const again = new HeldHandler();
-    const alive = await node(backend, clock, again.handler);
+    const alive = await node(again.handler);
     const { taskId } = await dead.start();
     await settle();
     dead.store.cut = true;
@@ -374,19 +359,19 @@ describe("a task whose process is lost", () => {
   });
 
   it("is found by a process that starts later, at once", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless);
+    const { clock, node } = cluster();
+    const dead = await node(endless);
     const { taskId } = await dead.start();
     await settle();
     dead.store.cut = true;
     await clock.advance(LEASE_MS * 10);
-    const late = await node(backend, clock, endless);
+    const late = await node(endless);
     await settle();
     expect(await late.get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "runner_lost" } });
   });
 
   it("is taken up by one of many, and never by two at a time", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     let running = 0;
     let most = 0;
     const exclusive: ToolHandler = async (_args, context) => {
@@ -397,9 +382,7 @@ describe("a task whose process is lost", () => {
       throw new Error("stopped");
     };
     const tool = { recovery: "retry" as const };
-    const nodes = await Promise.all(
-      Array.from({ length: 4 }, () => node(backend, clock, exclusive, { tool, maxTries: 1000 })),
-    );
+    const nodes = await Promise.all(Array.from({ length: 4 }, () => node(exclusive, { tool, maxTries: 1000 })));
     await (nodes[0] as Bench).start();
     await settle();
     for (let round = 0; round < 30; round += 1) {
@@ -412,7 +395,7 @@ describe("a task whose process is lost", () => {
 
 describe("a task whose lease passes from process to process", () => {
   it("300 times, at instants of every kind: never runs in two of them, and no try is counted twice", async () => {
-    const { clock, backend } = cluster();
+    const { clock, backend, node } = cluster();
     let running = 0;
     let most = 0;
     let runs = 0;
@@ -429,7 +412,7 @@ describe("a task whose lease passes from process to process", () => {
     // Their rounds of renewing and looking come at different instants.
     for (const lateMs of [0, 170, 410, 730]) {
       await clock.advance(lateMs);
-      nodes.push(await node(backend, clock, exclusive, { tool }));
+      nodes.push(await node(exclusive, { tool }));
     }
     const { taskId } = await (nodes[0] as Bench).start();
     for (let round = 0; round < 300; round += 1) {
@@ -448,9 +431,9 @@ describe("a task whose lease passes from process to process", () => {
 
 describe("a runner that is cut off", () => {
   it("stops its work when its lease passes, since another may have taken it up", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     let interrupted = 0;
-    const cut = await node(backend, clock, (args, context) => {
+    const cut = await node((args, context) => {
       taskOf(context).registerInterrupt(() => {
         interrupted += 1;
       });
@@ -468,10 +451,10 @@ describe("a runner that is cut off", () => {
   });
 
   it("for less than its lease loses nothing", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const held = new HeldHandler();
-    const shaky = await node(backend, clock, held.handler);
-    await node(backend, clock, endless);
+    const shaky = await node(held.handler);
+    await node(endless);
     const { taskId } = await shaky.start();
     await settle();
     for (let hiccup = 0; hiccup < 5; hiccup += 1) {
@@ -486,9 +469,9 @@ describe("a runner that is cut off", () => {
   });
 
   it("when it has the outcome already, writes it if nobody took the task up meanwhile", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const held = new HeldHandler();
-    const shaky = await node(backend, clock, held.handler);
+    const shaky = await node(held.handler);
     const { taskId } = await shaky.start();
     await settle();
     shaky.store.cut = true;
@@ -502,11 +485,11 @@ describe("a runner that is cut off", () => {
 
 describe("a machine that slept", () => {
   it("lets its processes renew before any of them takes up what another runs", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const held = new HeldHandler();
     // It wakes first.
-    const other = await node(backend, clock, endless);
-    const one = await node(backend, clock, held.handler);
+    const other = await node(endless);
+    const one = await node(held.handler);
     const { taskId } = await one.start();
     await settle();
     for (let nap = 0; nap < 5; nap += 1) {
@@ -522,7 +505,7 @@ describe("a machine that slept", () => {
 
 describe("handing over at shutdown", () => {
   async function shutDown(recovery: "fail" | "retry", handler: ToolHandler) {
-    const { clock, backend } = cluster();
+    const { clock, backend, node } = cluster();
     const leaving = newRuntime(handler, {
       clock,
       store: backend.handle(),
@@ -535,7 +518,7 @@ describe("handing over at shutdown", () => {
     await settle();
     await closeSoon(leaving);
     const held = new HeldHandler();
-    const taking = await node(backend, clock, held.handler, { tool: { recovery } });
+    const taking = await node(held.handler, { tool: { recovery } });
     await settle();
     return { taking, held, taskId, clock };
   }
@@ -554,7 +537,7 @@ describe("handing over at shutdown", () => {
   });
 
   it("does not give away work that would not stop: its lease is left to run out", async () => {
-    const { clock, backend } = cluster();
+    const { clock, backend, node } = cluster();
     const tool = { recovery: "retry" as const };
     const leaving = newRuntime(endless, {
       clock,
@@ -570,7 +553,7 @@ describe("handing over at shutdown", () => {
     await clock.advance(600);
     await closing;
     const held = new HeldHandler();
-    const taking = await node(backend, clock, held.handler, { tool });
+    const taking = await node(held.handler, { tool });
     await clock.advance(LEASE_MS - 700);
     expect(held.contexts).toHaveLength(0);
     await clock.advance(LEASE_MS);
@@ -580,27 +563,25 @@ describe("handing over at shutdown", () => {
   });
 
   it("a task that nobody has taken up yet can be cancelled, and is taken up by nobody then", async () => {
-    const { clock, backend } = cluster();
+    const { clock, node } = cluster();
     const tool = { recovery: "retry" as const };
-    const leaving = await node(backend, clock, stoppable, { tool });
+    const leaving = await node(stoppable, { tool });
     const { taskId } = await leaving.start();
     await settle();
     await closeSoon(leaving);
-    const stranger = await node(backend, clock, done, { tool: null });
+    const stranger = await node(done, { tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
     expect(await cancelling).toMatchObject({ task: { status: "cancelled", cancellation: { how: "stopped" } } });
     const held = new HeldHandler();
-    await node(backend, clock, held.handler, { tool });
+    await node(held.handler, { tool });
     await clock.advance(LEASE_MS * 3);
     expect(held.contexts).toHaveLength(0);
   });
 
   it("keeps what the work has produced, and says that it goes on", async () => {
-    const { clock, backend } = cluster();
+    const { backend, node } = cluster();
     const tool = { recovery: "retry" as const };
     const leaving = await node(
-      backend,
-      clock,
       (args, context) => {
         taskOf(context).recordOutput(["half"]);
         return stoppable(args, context);
@@ -620,7 +601,7 @@ describe("handing over at shutdown", () => {
   });
 
   it("stops no work that is resumed elsewhere: it is let go of, and told so", async () => {
-    const { clock, backend } = cluster();
+    const { node } = cluster();
     let interrupted = 0;
     const reasons: unknown[] = [];
     const checkpoints: unknown[] = [];
@@ -641,12 +622,12 @@ describe("handing over at shutdown", () => {
         },
       },
     };
-    const leaving = await node(backend, clock, handler, { tool });
+    const leaving = await node(handler, { tool });
     const { taskId } = await leaving.start();
     await settle();
     await closeSoon(leaving);
     expect(reasons).toEqual([expect.any(HandedOverError)]);
-    const taking = await node(backend, clock, handler, { tool });
+    const taking = await node(handler, { tool });
     await settle();
     expect(await taking.get(taskId)).toMatchObject({ status: "completed", attempt: { epoch: 2, tries: 1 } });
     expect(checkpoints).toEqual([{ at: 7 }]);
@@ -654,7 +635,7 @@ describe("handing over at shutdown", () => {
   });
 
   it("cancelling still stops the work of a tool that resumes", async () => {
-    const { clock, backend } = cluster();
+    const { node } = cluster();
     let interrupted = 0;
     const handler: ToolHandler = (args, context) => {
       taskOf(context).registerInterrupt(() => {
@@ -663,7 +644,7 @@ describe("handing over at shutdown", () => {
       return stoppable(args, context);
     };
     const tool: Partial<ToolDefinition> = { recovery: { resume: stoppable } };
-    const bench = await node(backend, clock, handler, { tool });
+    const bench = await node(handler, { tool });
     const { taskId } = await bench.start();
     await settle();
     await bench.runtime.cancel("alice", taskId);
@@ -682,9 +663,9 @@ describe("handing over at shutdown", () => {
 
 describe("looking for lost tasks", () => {
   it("goes on after a look that failed, and is not stopped by one task that cannot be recovered", async () => {
-    const { clock, backend } = cluster();
-    const dead = await node(backend, clock, endless);
-    const alive = await node(backend, clock, endless);
+    const { clock, node } = cluster();
+    const dead = await node(endless);
+    const alive = await node(endless);
     const first = await dead.start();
     const second = await dead.start();
     await settle();
