@@ -1,10 +1,10 @@
 /** Whatever a message's members are, a request gets one answer that is well formed, and a notification none. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Client, DIALECTS, type Reply, resultOf } from "../protocol/client.js";
+import { Client, DIALECTS, type DialectName, type Reply, resultOf } from "../protocol/client.js";
 import { capabilitiesOf } from "../protocol/serving.js";
-import { servedTools } from "../protocol/tools.js";
-import { localPipes } from "../protocol/wires.js";
+import { type Served, servedTools } from "../protocol/tools.js";
+import { localPipes, memoryWire, type Wire } from "../protocol/wires.js";
 import { envelopes, notifications, type Params, requests, SETTINGS } from "./arbitraries.js";
 
 const ANSWERED_WITHIN_MS = 30_000;
@@ -14,13 +14,23 @@ function isWellFormed({ result, error }: Reply): boolean {
   return result === undefined && Number.isInteger(error.code) && typeof error.message === "string";
 }
 
+/** Through pipes our own reader of lines looks at what comes; in memory it is handed over as it is. */
+const WIRES: [name: string, open: (served: Served) => Promise<Wire>][] = [
+  ["pipes", localPipes],
+  ["memory", (served) => memoryWire(served, undefined)],
+];
+
 describe.each(DIALECTS)("in %s", (dialect) => {
+  describe.each(WIRES)("over %s", (_wire, open) => messages(dialect, open));
+});
+
+function messages(dialect: DialectName, open: (served: Served) => Promise<Wire>): void {
   const { tasks, newServer } = servedTools(dialect === "io.datalayer/tasks" ? "datalayer" : "2025-11-25");
   let client: Client;
   let taskIds: string[];
 
   beforeAll(async () => {
-    client = new Client(dialect, await localPipes({ tasks, newServer }), capabilitiesOf(dialect));
+    client = new Client(dialect, await open({ tasks, newServer }), capabilitiesOf(dialect));
     if (!client.isModern) await client.initialize();
     const made = ["echo", "fails", "raises"].map(async (tool) => client.create(tool, { text: "a" }));
     taskIds = (await Promise.all(made)).map(({ taskId }) => taskId);
@@ -96,7 +106,7 @@ describe.each(DIALECTS)("in %s", (dialect) => {
       SETTINGS,
     );
   });
-});
+}
 
 function isOf(requestId: number, params: Record<string, unknown>): boolean {
   return (
