@@ -13,10 +13,10 @@ import {
   type Notebook,
 } from "../notebook/index.js";
 import { answerExecution } from "./answer-execution.js";
-import { CANCEL_GRACE_MS } from "./cancel-grace.js";
+import { executionConfig } from "./execution-config.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
-import { RESUME_TRIES, resumeExecution, trackedRun } from "./resume-execution.js";
+import { trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
@@ -59,14 +59,7 @@ export function registerExecuteCell(tasks: Tasks, server: McpServer, bench: Work
       title: "Execute cell",
       description: bench.notebook === undefined ? DESCRIPTION : `${DESCRIPTION} Default notebook: ${bench.notebook}.`,
       inputSchema,
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      execution: { taskSupport: "optional" },
-      cancelGraceMs: CANCEL_GRACE_MS,
-      recovery: {
-        resume: (args, ctx, checkpoint) =>
-          resumeExecution(checkpoint, ctx, bench, args, () => executeCell(args, ctx, bench)),
-        tries: RESUME_TRIES,
-      },
+      ...executionConfig(executeCell, bench),
     },
     (args, ctx) => executeCell(args, ctx, bench),
   );

@@ -5,10 +5,10 @@ import type { McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/se
 import { z } from "zod";
 import type { AssignedKernel } from "../execution/index.js";
 import { answerExecution } from "./answer-execution.js";
-import { CANCEL_GRACE_MS } from "./cancel-grace.js";
+import { executionConfig } from "./execution-config.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
-import { RESUME_TRIES, resumeExecution, trackedRun } from "./resume-execution.js";
+import { trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
 import { ownerOf, runLimitOf, type Site, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
@@ -46,14 +46,7 @@ export function registerExecuteCode(tasks: Tasks, server: McpServer, bench: Work
       title: "Execute code",
       description: DESCRIPTION,
       inputSchema,
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      execution: { taskSupport: "optional" },
-      cancelGraceMs: CANCEL_GRACE_MS,
-      recovery: {
-        resume: (args, ctx, checkpoint) =>
-          resumeExecution(checkpoint, ctx, bench, args, () => executeCode(args, ctx, bench)),
-        tries: RESUME_TRIES,
-      },
+      ...executionConfig(executeCode, bench),
     },
     (args, ctx) => executeCode(args, ctx, bench),
   );

@@ -29,9 +29,6 @@ export interface RunCheckpoint {
   cell?: { path: string; key: CellKey; live: boolean };
 }
 
-/** A process that is lost again and again has not harmed the run: the kernel has. */
-export const RESUME_TRIES = 100;
-
 /** What a request is on a kernel that nobody comes back to. */
 type NewRequest = Omit<ExecutionRequest, "kernel" | "id" | "msgId" | "sentBefore">;
 
