@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
 import { MemoryStore } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type StoreHarness, storeContract } from "../src/index.js";
+
+// It lives in one object of one process: nothing outlives it, and nobody else could be signalled to.
+const WITHOUT = ["signals", "reopen", "openAnother", "outage"] as const;
 
 function open(): StoreHarness {
   const clock = new FakeClock();
@@ -10,6 +14,10 @@ function open(): StoreHarness {
 }
 
 describe("the memory store", () => {
-  // It lives in one object of one process: nothing outlives it, and nobody else could be signalled to.
-  storeContract({ test, open, without: ["signals", "reopen", "openAnother", "outage"] });
+  storeContract({ test, open, without: WITHOUT });
+});
+
+test("the README's example is without the same", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  expect(/without: (\[.*\])/.exec(readme)?.[1]).toBe(JSON.stringify(WITHOUT).replaceAll(",", ", "));
 });
