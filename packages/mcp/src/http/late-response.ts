@@ -59,8 +59,9 @@ class LateStream {
   async #bring(response: Promise<Response>, controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
       const arrived = await response;
+      if (this.#isCancelled) return await arrived.body?.cancel();
       if (isEventStream(arrived)) await this.#pass(arrived, controller);
-      else if (!this.#isCancelled) controller.enqueue(eventOf(await arrived.text()));
+      else controller.enqueue(eventOf(await arrived.text()));
       if (!this.#isCancelled) controller.close();
     } catch (error) {
       if (!this.#isCancelled) controller.error(error);

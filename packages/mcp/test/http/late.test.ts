@@ -1,6 +1,7 @@
 /** A call of 2026-07-28 that takes long: nothing between client and server takes the silence for the end of it. */
 import { FakeClock } from "@claimcheck/core/testing";
 import { expect, it } from "vitest";
+import { inTime } from "../../src/http/late-response.js";
 import type { ToolContext } from "../../src/index.js";
 import { envelopeOf } from "../../src/testing/index.js";
 import { gate } from "../wire/raw-client.js";
@@ -80,6 +81,19 @@ it("is stopped when its caller hangs up", async () => {
   controller.abort();
   expect(await stopped.promise).toBe(true);
   await expect.poll(timers).toBe(0);
+});
+
+it("whose caller has gone by the time there is an answer has the stream of that cancelled", async () => {
+  const clock = new FakeClock();
+  const answer = gate<Response>();
+  const late = inTime(answer.promise, clock);
+  await clock.advance(LATE_MS);
+  await (await late).body?.cancel();
+  const cancelled = gate();
+  const body = new ReadableStream({ cancel: () => cancelled.open() });
+  answer.open(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+  await cancelled.promise;
+  expect(clock.pending).toBe(0);
 });
 
 it("is plain JSON when it is not late", async () => {
