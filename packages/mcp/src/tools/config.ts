@@ -110,7 +110,7 @@ export type ResumeHandler<
  * arguments must be what a structured clone can carry; what the handler returns becomes JSON in the thread.
  */
 export interface WorkerModule {
-  /** A `file:` URL, such as `new URL("../work.js", import.meta.url)`. */
+  /** A `file:` URL, such as `new URL("./work.js", import.meta.url)`. */
   module: URL | string;
   /** The export that is called. Default: `"default"`. */
   export?: string;

@@ -100,7 +100,7 @@ for (const returned of ["text", 1, null, undefined, [1], { any: "thing" }]) {
 // The runner says what the handler is.
 
 const command = ({ depth }: { depth: number }) => ({ argv: ["dig", `${depth}`] });
-const work = { module: new URL("../dig.js", import.meta.url) };
+const work = { module: new URL("./dig.js", import.meta.url) };
 const inputSchema = z.object({ depth: z.number() });
 tasks.registerTool(server, "command", { inputSchema, execution: { runner: "subprocess" } }, command);
 tasks.registerTool(server, "worker", { inputSchema, execution: { runner: "worker" } }, work);
@@ -190,7 +190,7 @@ void runTask(feet, { depth: "1" });
 // The runner says what the handler is, and what resumes.
 
 const depth = z.object({ depth: z.number() });
-const module = new URL("../work.js", import.meta.url);
+const module = new URL("./work.js", import.meta.url);
 
 tasks.registerTool(server, "async", { inputSchema: depth, execution: { runner: "async" } }, ({ depth }) => depth);
 
