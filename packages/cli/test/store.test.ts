@@ -105,7 +105,7 @@ describe("what a store is asked for by", () => {
     "postgres://ann@db.example/tasks?sslmode=none&password=s3cret",
   ])("%s is refused without its password", async (spec) => {
     const message = await refusal(spec);
-    expect(message).toContain("db.example".slice(0, 2));
+    expect(message).toMatch(/(\*\*\*@|\/\/)db\b/);
     expect(message).not.toContain("s3cret");
   });
 
