@@ -24,15 +24,11 @@ async function crash(
     stdio: ["ignore", "pipe", "inherit"],
   });
   const taskIds: Record<string, string[]> = {};
-  let count = 0;
   for await (const line of createInterface({ input: child.stdout })) {
+    if (line === "all have spoken") break;
     const [name = "", taskId = ""] = line.split(" ");
     taskIds[name] = [...(taskIds[name] ?? []), taskId];
-    count += 1;
-    if (count === 11) break;
   }
-  // What they say of themselves is on its way for a tenth of a second.
-  await new Promise((resolve) => setTimeout(resolve, 500));
   child.kill("SIGKILL");
   await once(child, "exit");
   return { pid: child.pid ?? 0, taskIds };

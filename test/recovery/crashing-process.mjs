@@ -33,6 +33,7 @@ tasks.registerTool(server, "asks", { ...config, recovery: "retry" }, async (_arg
 tasks.registerTool(server, "waits", config, () => "not reached");
 setInterval(() => {}, 60_000);
 await tasks.open();
+const taskIds = [];
 const owner = JSON.stringify(["single-user"]);
 const declared = { clientCapabilities: { elicitation: { form: {} } } };
 for (const name of [
@@ -50,4 +51,11 @@ for (const name of [
 ]) {
   const { task } = await tasks.runtime.create({ owner, toolName: name, arguments: {}, request: declared });
   process.stdout.write(`${name} ${task.taskId}\n`);
+  taskIds.push(task.taskId);
 }
+const hasSpoken = ({ toolName, status, partialOutput }) =>
+  toolName === "waits" || status === "input_required" || partialOutput !== undefined;
+// What they say of themselves is on its way for a moment.
+while (!(await Promise.all(taskIds.map((taskId) => store.get(taskId)))).every(hasSpoken))
+  await new Promise((resolve) => setTimeout(resolve, 20));
+process.stdout.write("all have spoken\n");
