@@ -59,8 +59,8 @@ function sound(tool: ToolName = "once"): History {
   };
 }
 
-const listing = (): Reply => ({
-  result: { tasks: [{ taskId: "t", status: "completed", lastUpdatedAt: isoAt(500) }] },
+const listing = (status = "completed"): Reply => ({
+  result: { tasks: [{ taskId: "t", status, lastUpdatedAt: isoAt(500) }] },
 });
 
 /** Of the tool that may run again: taken up by another process, which brought the result. */
@@ -82,6 +82,16 @@ describe("a history is sound", () => {
   it("when a task ran once and everybody saw what it came to", () => expect(check(sound())).toEqual([]));
 
   it("when a task was taken from a process that was paused", () => expect(check(takenUp("pause"))).toEqual([]));
+
+  it("when a failed task's result has what was kept of its output, whichever generation is answered", () => {
+    const history = sound();
+    const content = [{ type: "text", text: "half" }];
+    const result = { content, isError: true, _meta: { "io.datalayer/partial-output": true } };
+    history.exchanges[2] = ask({ ...at(600), reply: ended("completed", { result }) });
+    history.exchanges.push(ask({ ...at(700), method: "tasks/result", era: "2025", reply: { result } }));
+    (history.exchanges[3] as Exchange).reply = listing("failed");
+    expect(check(history)).toEqual([]);
+  });
 
   it("when the store was out and requests got no answer", () => {
     const history = sound();

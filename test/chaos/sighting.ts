@@ -72,8 +72,9 @@ function stateOf({ era }: Exchange, { status, result }: JsonObject): SeenState {
 const PARTIAL_META = "io.datalayer/partial-output";
 
 function stateOfResult(result: JsonObject): SeenState {
-  if ((result._meta as JsonObject | undefined)?.[PARTIAL_META] === true) return "cancelled";
-  return result.isError === true ? "failed" : "completed";
+  // What was kept of a task that failed is marked as partial as well.
+  if (result.isError === true) return "failed";
+  return (result._meta as JsonObject | undefined)?.[PARTIAL_META] === true ? "cancelled" : "completed";
 }
 
 /** Without what an era adds. */
