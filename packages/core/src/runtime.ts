@@ -14,6 +14,7 @@ import { TaskError } from "./errors.js";
 import { Flusher } from "./flusher.js";
 import { newRunnerId } from "./ids.js";
 import type { JsonObject } from "./json.js";
+import { Lifecycle } from "./lifecycle.js";
 import { limitsOf } from "./limits.js";
 import { describeError, type Logger, stderrLogger } from "./logger.js";
 import { MemoryStore } from "./memory-store.js";
@@ -56,12 +57,6 @@ export interface Followed {
   readonly stop: () => void;
 }
 
-/** One way from `open()` to open, and whether nobody waits for its end any more. */
-interface Opening {
-  done: Promise<void>;
-  abandoned: boolean;
-}
-
 export class TaskRuntime {
   readonly runnerId: string = newRunnerId();
   readonly #store: TaskStore;
@@ -87,11 +82,13 @@ export class TaskRuntime {
   readonly #recovery: Recovery;
   /** Renewing leases and asking a silent store anew, for stores that other processes use too. */
   readonly #upkeep: readonly Repeater[];
+  readonly #life: Lifecycle<CloseOptions> = new Lifecycle({
+    open: (isAbandoned) => this.#open(isAbandoned),
+    close: (options) => this.#close(options),
+    isInTime: (opening) => this.#within(this.#settings.storeTimeoutMs, opening),
+  });
   /** Reads and waiting go on while it is `draining`. */
   #state: "closed" | "open" | "draining" = "closed";
-  // Which way the runtime is going: of the two, the one that was called for last is set.
-  #opening: Opening | undefined;
-  #closing: Promise<void> | undefined;
   #releases: (() => void)[] = [];
 
   constructor(options: TaskRuntimeOptions = {}) {
@@ -292,24 +289,13 @@ export class TaskRuntime {
    * promise. Rejects when the store cannot be used; nothing is left open then, and it may be tried again.
    */
   open(): Promise<void> {
-    if (this.#opening === undefined) {
-      const opening: Opening = { done: Promise.resolve(), abandoned: false };
-      opening.done = this.#open(opening, this.#closing);
-      opening.done.catch(() => {
-        if (this.#opening === opening) this.#opening = undefined;
-      });
-      this.#opening = opening;
-      this.#closing = undefined;
-    }
-    return this.#opening.done;
+    return this.#life.open();
   }
 
-  async #open(opening: Opening, closing: Promise<void> | undefined): Promise<void> {
-    await closing?.catch(() => {});
+  async #open(isAbandoned: () => boolean): Promise<void> {
     try {
       await this.#store.open?.();
-      if (opening.abandoned)
-        throw new TaskError("not_open", "The runtime was closed while the store was being opened.");
+      if (isAbandoned()) throw new TaskError("not_open", "The runtime was closed while the store was being opened.");
       await this.#time.read(this.#store);
       await this.#runner.open({ run: (taskId) => this.#attempts.run(taskId) });
       this.#releases.push(takeStrayErrors());
@@ -335,16 +321,10 @@ export class TaskRuntime {
    * that hangs, for its time-out. A second call gets the first one's promise.
    */
   close(options: CloseOptions = {}): Promise<void> {
-    if (this.#closing === undefined) {
-      const opening = this.#opening;
-      this.#closing = this.#close(opening, options);
-      this.#opening = undefined;
-    }
-    return this.#closing;
+    return this.#life.close(options);
   }
 
-  async #close(opening: Opening | undefined, { drainMs = 0, stopMs }: CloseOptions): Promise<void> {
-    if (opening !== undefined) await this.#opened(opening);
+  async #close({ drainMs = 0, stopMs }: CloseOptions): Promise<void> {
     this.#state = "draining";
     this.#recovery.stop();
     this.#sweeper.stop();
@@ -360,12 +340,6 @@ export class TaskRuntime {
     } finally {
       await this.#letGo(runnerClosed);
     }
-  }
-
-  /** Waits for an opening that is under way; one that does not end in time ends by itself as soon as it can. */
-  async #opened(opening: Opening): Promise<void> {
-    const done = opening.done.catch(() => {});
-    opening.abandoned = !(await this.#within(this.#settings.storeTimeoutMs, done));
   }
 
   /** Gives up everything that opening took. Takes every step, whatever another one throws, and throws that in the end. */
