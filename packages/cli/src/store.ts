@@ -62,7 +62,9 @@ function sqliteSpec(text: string): StoreSpec {
 /** What the store is called wherever the command is started from. */
 export function storeName(text: string, place: StorePlace): string {
   const spec = parseStoreSpec(text);
-  return spec.kind === "sqlite" ? `sqlite:${filePath(spec.file, place)}` : text;
+  if (spec.kind === "sqlite") return `sqlite:${filePath(spec.file, place)}`;
+  if (spec.kind === "module") return `${modulePath(spec.module, place) ?? spec.module}:${spec.className}`;
+  return text;
 }
 
 /**
@@ -150,10 +152,15 @@ async function importModule(spec: ModuleSpec, text: string, place: StorePlace): 
 /** Paths and package names as the folder that the command runs in sees them, not as this package does. */
 function moduleUrl(module: string, place: StorePlace): string {
   if (/^(file|data|node):/.test(module)) return module;
-  if (/^\.{1,2}\//.test(module) || module.startsWith("~/") || isAbsolute(module)) {
-    return pathToFileURL(filePath(module, place)).href;
-  }
+  const path = modulePath(module, place);
+  if (path !== undefined) return pathToFileURL(path).href;
   return resolveModule(module, pathToFileURL(join(place.cwd, "package.json")).href);
+}
+
+/** `undefined` for a module that is not named by its path. */
+function modulePath(module: string, place: StorePlace): string | undefined {
+  const isPath = /^\.{1,2}\//.test(module) || module.startsWith("~/") || isAbsolute(module);
+  return isPath ? filePath(module, place) : undefined;
 }
 
 /** Own members only, so that `module:constructor` names nothing; a CommonJS module has its names under `default` too. */

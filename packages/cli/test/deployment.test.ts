@@ -30,6 +30,18 @@ test("is the same for every server of one installation on one store, wherever it
   expect(readdirSync(stateDir)).toEqual(["installation"]);
 });
 
+test("is that of the module that a path leads to, for a store of one's own", async () => {
+  const stateDir = folder();
+  const [there, here, elsewhere, byPackage] = await Promise.all([
+    nameOf("/a/stores.mjs:Store", stateDir),
+    nameOf("./stores.mjs:Store", stateDir),
+    nameOf("./stores.mjs:Store", stateDir, { ...PLACE, cwd: "/b" }),
+    nameOf("my-stores:Store", stateDir),
+  ]);
+  expect(here).toBe(there);
+  expect(new Set([here, elsewhere, byPackage]).size).toBe(3);
+});
+
 test("is another for another store, and for another installation with stores of the same names", async () => {
   const [one, other] = [folder(), folder()];
   const stores = ["sqlite:/a/tasks.db", "sqlite:/b/tasks.db", "postgres://u:secret@localhost/a", "redis://localhost"];
