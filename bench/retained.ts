@@ -36,7 +36,8 @@ const OPERATIONS: Record<string, Operation> = {
   create: async ({ store }) => void (await store.create(smallTask(OWNER))),
   get: async ({ store, taskIds }, round) => {
     const task = await store.get(taskIds[(round * 7919) % taskIds.length] as string);
-    if (task === null) throw new Error("a retained task is not there");
+    // Whoever reads a task looks at it: a `Map` that hands out records which nobody looks at misses fewer caches.
+    if (task?.status !== "completed") throw new Error("a retained task is not there");
   },
   "list(50)": async ({ store }) => {
     const { tasks } = await store.list({ owner: OWNER, limit: 50 });
