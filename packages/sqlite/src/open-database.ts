@@ -66,6 +66,8 @@ async function prepareFile(database: Database, path: string, busyTimeoutMs: numb
     PRAGMA store.cache_size = ${CACHE_SIZE};
     PRAGMA store.journal_size_limit = ${LOG_SIZE_LIMIT_BYTES};
   `);
+  // The first read puts the log and its index beside the file, where they stay: see `FilesInPlace`.
+  await retryWhileBusy(() => database.exec("SELECT count(*) FROM store.sqlite_schema"), busyTimeoutMs);
 }
 
 /** Brings the tables up to date, under the write lock: of several processes that start at once, one does it. */

@@ -28,6 +28,7 @@ import {
 import { searchable } from "./columns.js";
 import { loadDriver } from "./driver.js";
 import { FileSignals } from "./file-signals.js";
+import { FilesInPlace } from "./files-in-place.js";
 import { closeDatabase, openDatabase } from "./open-database.js";
 import { retryWhileBusy } from "./retry.js";
 import { prepareStatements, type Statements } from "./statements.js";
@@ -177,7 +178,9 @@ export class SqliteStore implements TaskStore {
   async #openFile(): Promise<Open> {
     const database = await openDatabase(await loadDriver(), this.#path, this.#busyTimeoutMs);
     const statements = prepareStatements(database);
-    return { statements, writes: new WriteQueue(statements, this.#busyTimeoutMs) };
+    const files = new FilesInPlace(this.#path);
+    const options = { busyTimeoutMs: this.#busyTimeoutMs, checkFiles: () => files.check() };
+    return { statements, writes: new WriteQueue(statements, options) };
   }
 
   async #closeFile(): Promise<void> {

@@ -25,16 +25,22 @@ interface Write {
   reject: (error: unknown) => void;
 }
 
+export interface WriteQueueOptions {
+  busyTimeoutMs: number;
+  /** Throws when what is written now would be lost. */
+  checkFiles: () => void;
+}
+
 export class WriteQueue {
   readonly #statements: Statements;
-  readonly #busyTimeoutMs: number;
+  readonly #options: WriteQueueOptions;
   readonly #waiting: Write[] = [];
   readonly #waitingLarge: Write[] = [];
   #draining: Promise<void> | undefined;
 
-  constructor(statements: Statements, busyTimeoutMs: number) {
+  constructor(statements: Statements, options: WriteQueueOptions) {
     this.#statements = statements;
-    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#options = options;
   }
 
   /**
@@ -78,7 +84,7 @@ export class WriteQueue {
 
   async #write(batch: readonly Write[]): Promise<void> {
     try {
-      const values = await retryWhileBusy(() => this.#transact(batch), this.#busyTimeoutMs);
+      const values = await retryWhileBusy(() => this.#transact(batch), this.#options.busyTimeoutMs);
       for (const [at, write] of batch.entries()) write.resolve(values[at]);
     } catch (error) {
       if (batch.length === 1 || isBusy(error)) for (const write of batch) write.reject(error);
@@ -88,6 +94,7 @@ export class WriteQueue {
   }
 
   #transact(batch: readonly Write[]): unknown[] {
+    this.#options.checkFiles();
     this.#statements.begin.run();
     try {
       const values = batch.map((write) => write.run());

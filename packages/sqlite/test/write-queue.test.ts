@@ -5,6 +5,7 @@ import { WriteQueue } from "../src/write-queue.js";
 
 /** A queue on statements that only note what is run; `beginFails` says what goes wrong with the n-th BEGIN. */
 function setUp(beginFails: (n: number) => Error | undefined = () => undefined, busyTimeoutMs = 1_000) {
+  const checkFiles = (): void => {};
   const ran: string[] = [];
   const statement = (name: string): Pick<Statement, "run"> => ({
     run: () => {
@@ -15,7 +16,7 @@ function setUp(beginFails: (n: number) => Error | undefined = () => undefined, b
     },
   });
   const statements = { begin: statement("begin"), commit: statement("commit"), rollback: statement("rollback") };
-  return { ran, queue: new WriteQueue(statements as unknown as Statements, busyTimeoutMs) };
+  return { ran, queue: new WriteQueue(statements as unknown as Statements, { busyTimeoutMs, checkFiles }) };
 }
 
 const busy = (): Error => Object.assign(new Error("database is locked"), { errcode: 5 });

@@ -1,0 +1,69 @@
+import { copyFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { workingTask } from "../../../test/fixtures/working-task.js";
+import { SqliteStore } from "../src/index.js";
+import { scratchFolder } from "./scratch-folder.js";
+
+async function openStore(path: string): Promise<SqliteStore> {
+  const store = new SqliteStore({ path });
+  await store.open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const WRITES_NOTHING = "was removed or replaced while this process had it open";
+
+describe("a store whose files are taken from under it", () => {
+  for (const suffix of ["", "-wal", "-shm"]) {
+    test(`writes nothing while tasks.db${suffix} is away, and goes on once it is back`, async () => {
+      const path = join(scratchFolder(), "tasks.db");
+      const store = await openStore(path);
+      const task = await store.create(workingTask());
+      renameSync(path + suffix, `${path}.away`);
+      const lost = workingTask();
+      await expect(store.create(lost)).rejects.toThrow(`${path}${suffix} ${WRITES_NOTHING}`);
+      await expect(store.update(task.taskId, 1, { statusMessage: "lost" })).rejects.toMatchObject({
+        code: "store_unusable",
+      });
+      expect(await store.get(task.taskId)).toEqual(task);
+      expect(await store.get(lost.taskId)).toBeNull();
+      renameSync(`${path}.away`, path + suffix);
+      expect(await store.create(lost)).toEqual(lost);
+    });
+  }
+
+  test("writes nothing once another file is in its place", async () => {
+    const path = join(scratchFolder(), "tasks.db");
+    const store = await openStore(path);
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+    await expect(store.create(workingTask())).rejects.toThrow(WRITES_NOTHING);
+  });
+
+  test("is watched behind a link, where SQLite keeps its other files beside what the link leads to", async () => {
+    const folder = scratchFolder();
+    const path = join(folder, "real.db");
+    await (await openStore(path)).close();
+    symlinkSync(path, join(folder, "link.db"));
+    const store = await openStore(join(folder, "link.db"));
+    await store.create(workingTask());
+    expect(readdirSync(folder)).toContain("real.db-wal");
+    renameSync(`${path}-wal`, `${path}.away`);
+    await expect(store.create(workingTask())).rejects.toThrow(WRITES_NOTHING);
+    renameSync(`${path}.away`, `${path}-wal`);
+    await store.create(workingTask());
+  });
+
+  test("is not taken for one by what other stores on the file do", async () => {
+    const path = join(scratchFolder(), "tasks.db");
+    const store = await openStore(path);
+    for (let n = 0; n < 3; n += 1) {
+      const other = await openStore(path);
+      await other.create(workingTask());
+      await other.close();
+      await store.create(workingTask());
+    }
+    expect((await store.list({ limit: 10 })).tasks).toHaveLength(6);
+  });
+});
