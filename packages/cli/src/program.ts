@@ -21,7 +21,7 @@ export function createProgram(actions: Actions, host: Pick<Host, "stdout" | "std
     .configureOutput({
       writeOut: (text) => void host.stdout.write(text),
       writeErr: (text) => void host.stderr.write(text),
-      outputError: (text, write) => write(withoutValue(text.replace(/^error:/, "claimcheck:"))),
+      outputError: (text, write) => write(withoutSecrets(text.replace(/^error:/, "claimcheck:"))),
     })
     .exitOverride();
   // After what it inherits has been set: a subcommand copies its parent's settings when it is added.
@@ -29,9 +29,12 @@ export function createProgram(actions: Actions, host: Pick<Host, "stdout" | "std
   return program;
 }
 
-/** Of an option that nobody knows commander quotes the value as well, which may be a password. */
-function withoutValue(text: string): string {
-  return text.replace(/unknown option '([^'=]*)=.*'/s, "unknown option '$1'");
+/**
+ * Commander quotes what it does not understand: an option that nobody knows with its value, which may be a password, and what
+ * stands where it should not, which may be a store's address.
+ */
+function withoutSecrets(text: string): string {
+  return text.replace(/unknown option '([^'=]*)=.*'/s, "unknown option '$1'").replace(/:\/\/.*@/gs, "://***@");
 }
 
 function addJupyter(program: Command, actions: Actions): void {

@@ -93,4 +93,17 @@ describe("what cannot be meant ends with 2, says why on stderr, and starts nothi
     expect(stderr).toMatch(message);
     expect(stdout).toBe("");
   });
+
+  test.each([
+    ["postgres://ada:s3cr'et@db/tasks"],
+    ["--stor=postgres://ada:s3cr'et@db/tasks"],
+    ["jupyter", "--port", "redis://:s3cr'et@cache"],
+    ["jupyter", "--contract", "redis://:s3cr'et@cache"],
+    ["jupyter", "redis://:s3cr'et@cache"],
+  ])("a password that stands where it should not is not repeated: %j", async (...args) => {
+    const { exitCode, stderr } = await outcome(...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).not.toContain("et@");
+    expect(stderr).not.toContain("s3cr");
+  });
 });
