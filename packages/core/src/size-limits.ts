@@ -20,7 +20,7 @@ export interface SizeLimits {
   maxOutputBytes: number;
   /** A larger checkpoint is refused, and the last one stays. Default: 1 MiB. */
   maxCheckpointBytes: number;
-  /** A question, or an answer, with which all of one task would have more is refused. Default: 4 MiB. */
+  /** A question, or an answer, with which all of one task would have more is refused; an open one counts with 200 bytes for its answer. Default: 4 MiB. */
   maxQuestionsBytes: number;
 }
 
@@ -50,14 +50,28 @@ export function assertKeptRequest(request: JsonObject, max: number): void {
   throw tooLarge(`${what} has`, { bytes, limit: "maxKeptRequestBytes", max }, "Send less of it.");
 }
 
+/**
+ * What an open question keeps free for its answer: a refusal has less. Nothing could be said to a question that took the last
+ * byte itself, and its task would wait for ever.
+ */
+const ROOM_FOR_ANSWER = "x".repeat(200);
+
 /** Whether a task may keep `questions`, their answers included. */
 export function mayKeep(questions: readonly Question[], max: number): boolean {
-  return max === Number.POSITIVE_INFINITY || bytesOf("The question", questions) <= max;
+  return max === Number.POSITIVE_INFINITY || bytesWithAnswers("The question", questions) <= max;
+}
+
+function bytesWithAnswers(what: string, questions: readonly Question[]): number {
+  const isOpen = ({ answer, withdrawnAt }: Question): boolean => answer === undefined && withdrawnAt === undefined;
+  return bytesOf(
+    what,
+    questions.map((asked) => (isOpen(asked) ? { ...asked, answer: ROOM_FOR_ANSWER } : asked)),
+  );
 }
 
 /** What the tool hears of a question that its task may not keep. */
 export function questionTooLarge(asked: readonly Question[], question: Question, max: number): TaskError {
-  const bytes = bytesOf("The question", [...asked, question]);
+  const bytes = bytesWithAnswers("The question", [...asked, question]);
   const what = "With this question those of the task, and their answers, have";
   return tooLarge(what, { bytes, limit: "maxQuestionsBytes", max }, "Ask for less at a time, or raise the limit.");
 }
@@ -76,7 +90,7 @@ export function assertAnswers(asked: readonly Question[], answers: GivenAnswers,
     const answer = given.get(question.key);
     return answer === undefined ? question : { ...question, answer };
   });
-  const bytes = bytesOf("The answer", answered);
+  const bytes = bytesWithAnswers("The answer", answered);
   if (bytes <= max) return;
   const what = "With this answer the questions of the task, and their answers, have";
   throw tooLarge(what, { bytes, limit: "maxQuestionsBytes", max }, "The question stays open: give a shorter answer.");

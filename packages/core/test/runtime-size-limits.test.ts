@@ -114,14 +114,31 @@ describe("questions", () => {
     expect(await answered).toEqual({ text: "that" });
   });
 
+  it("that would leave no room for an answer are refused, and those that are asked can all be declined", async () => {
+    const declined = { action: "decline" };
+    for (let size = 400; size < 1000; size += 7) {
+      const { task, taskId, get, runtime } = await running({ maxQuestionsBytes: 1200 });
+      const asking = [ask("Which?"), ask(sized(size))].map((question) => task.ask(question).catch(({ code }) => code));
+      await settle();
+      const { questions = [] } = (await get(taskId)) ?? {};
+      const [first, second] = questions;
+      // The first answer may be as long as it leaves the second question its room.
+      const long = { text: sized(200) };
+      await runtime.answer("alice", taskId, first?.key ?? "", long).catch(() => {});
+      for (const { key } of questions) await runtime.answer("alice", taskId, key, declined);
+      expect(await get(taskId)).toMatchObject({ status: "working" });
+      expect(await Promise.all(asking)).toEqual([expect.anything(), second === undefined ? "too_large" : declined]);
+    }
+  });
+
   it("are refused an answer exactly when the record with it would have too many bytes", async () => {
     for (const length of Array.from({ length: 40 }, (_, n) => n)) {
-      const { task, taskId, get, runtime } = await running({ maxQuestionsBytes: 200 });
+      const { task, taskId, get, runtime } = await running({ maxQuestionsBytes: 400 });
       void task.ask(ask("Which?")).catch(() => {});
       await settle();
       const [question] = (await get(taskId))?.questions ?? [];
-      const answer = { text: "x".repeat(length + 30) };
-      const fits = JSON.stringify([{ ...question, answer }]).length <= 200;
+      const answer = { text: "x".repeat(length + 230) };
+      const fits = JSON.stringify([{ ...question, answer }]).length <= 400;
       const given = await runtime.answer("alice", taskId, question?.key ?? "", answer).catch((error) => error.code);
       expect(given).toBe(fits ? "accepted" : "too_large");
     }
