@@ -7,10 +7,11 @@ import {
   type ToolDefinition,
   type ToolHandler,
 } from "@claimcheck/core";
-import { FakeClock, settle } from "@claimcheck/core/testing";
+import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
-import { type Bench, type BenchOptions, closeSoon, endless, openRuntime, stoppable, taskOf } from "./kit/runtime.js";
-import { SharedBackend, type SharedStore } from "./kit/shared-store.js";
+import { cluster } from "./kit/cluster.js";
+import { type Bench, type BenchOptions, closeSoon, endless, stoppable, taskOf } from "./kit/runtime.js";
+import type { SharedStore } from "./kit/shared-store.js";
 
 const LEASE_MS = 3000;
 const GRACE_MS = 500;
@@ -75,25 +76,14 @@ class Farm {
   }
 }
 
-class Cluster {
-  readonly clock = new FakeClock();
-  readonly backend = new SharedBackend(this.clock);
+class FarmCluster {
   readonly farm = new Farm();
+  readonly #processes = cluster({ leaseMs: LEASE_MS, cancelGraceMs: GRACE_MS, pollIntervalMs: POLL_MS });
+  readonly clock = this.#processes.clock;
 
-  async node(options: BenchOptions = {}): Promise<Bench & { store: SharedStore }> {
-    const store = this.backend.handle();
-    const { clock } = this;
+  node(options: BenchOptions = {}): Promise<Bench & { store: SharedStore }> {
     const tool = options.tool === null ? null : { ...this.farm.tool, ...options.tool };
-    const bench = await openRuntime(endless, {
-      leaseMs: LEASE_MS,
-      cancelGraceMs: GRACE_MS,
-      pollIntervalMs: POLL_MS,
-      ...options,
-      tool,
-      clock,
-      store,
-    });
-    return { ...bench, store };
+    return this.#processes.node(endless, { ...options, tool });
   }
 
   /** A task that runs on a process which is lost then. */
@@ -111,7 +101,7 @@ const UNSTOPPED = { status: "cancelled", cancellation: { how: "still_running" },
 
 describe("cancelling a task whose process is lost", () => {
   it("has the tool's resume stop the work, with the last checkpoint and a context that is cancelled already", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { farm, clock } = cluster;
     const { taskId } = await cluster.lost();
     const alive = await cluster.node();
@@ -126,7 +116,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("stops the work as well where the process was lost in the middle of cancelling, with nobody who waits", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { farm, clock } = cluster;
     const dead = await cluster.node();
     farm.isDeaf = true;
@@ -143,7 +133,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("tells clients meanwhile what is being done", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     cluster.farm.isDeaf = true;
     const { taskId } = await cluster.lost();
     const alive = await cluster.node();
@@ -158,7 +148,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("says that the work may go on where it does not stop within its grace", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     cluster.farm.isDeaf = true;
     const { taskId } = await cluster.lost();
     const alive = await cluster.node();
@@ -172,7 +162,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("leaves a complete result that the work has come to by itself where it is", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { taskId } = await cluster.lost();
     cluster.farm.end("job", "done");
     const alive = await cluster.node();
@@ -185,7 +175,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("waits for no turn: a runner that is full is passed by", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { farm, clock } = cluster;
     const { taskId } = await cluster.lost();
     const full = await cluster.node({ runner: new InProcessRunner({ concurrency: 1 }) });
@@ -203,7 +193,7 @@ describe("cancelling a task whose process is lost", () => {
 
   it("that has been taken up and waits for its turn stops the work all the same, from wherever it is cancelled", async () => {
     for (const from of ["here", "elsewhere"]) {
-      const cluster = new Cluster();
+      const cluster = new FarmCluster();
       const { farm, clock } = cluster;
       const full = await cluster.node({ runner: new InProcessRunner({ concurrency: 1 }) });
       await full.start({ arguments: { job: "other" } });
@@ -224,7 +214,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("that is being resumed interrupts it, as it would the first run", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { taskId } = await cluster.lost();
     const alive = await cluster.node();
     await cluster.clock.advance(LEASE_MS * 1.1);
@@ -236,7 +226,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("is gone on with by the next process where the one that stopped it is lost too", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     cluster.farm.isDeaf = true;
     const { taskId } = await cluster.lost();
     const second = await cluster.node();
@@ -251,7 +241,7 @@ describe("cancelling a task whose process is lost", () => {
   });
 
   it("ends it as one that may still run where its tries are used up", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const tool = { recovery: { ...(cluster.farm.tool.recovery as object), tries: 1 } as ToolDefinition["recovery"] };
     const { taskId } = await cluster.lost({ tool: tool as Partial<ToolDefinition> });
     const alive = await cluster.node({ tool: tool as Partial<ToolDefinition> });
@@ -264,7 +254,7 @@ describe("cancelling a task whose process is lost", () => {
   it.each(["retry", "fail"] as const)(
     "ends it as one that may still run where its tool has become one to %s",
     async (recovery) => {
-      const cluster = new Cluster();
+      const cluster = new FarmCluster();
       const { taskId } = await cluster.lost();
       const alive = await cluster.node({ tool: { recovery } });
       void alive.runtime.cancel("alice", taskId);
@@ -274,7 +264,7 @@ describe("cancelling a task whose process is lost", () => {
   );
 
   it("is answered in bounded time where nobody knows the tool", async () => {
-    const cluster = new Cluster();
+    const cluster = new FarmCluster();
     const { taskId } = await cluster.lost();
     const stranger = await cluster.node({ tool: null });
     const cancelling = stranger.runtime.cancel("alice", taskId);
@@ -285,8 +275,8 @@ describe("cancelling a task whose process is lost", () => {
 });
 
 describe("cancelling a task that was handed over", () => {
-  async function handedOver(): Promise<{ cluster: Cluster; taskId: string }> {
-    const cluster = new Cluster();
+  async function handedOver(): Promise<{ cluster: FarmCluster; taskId: string }> {
+    const cluster = new FarmCluster();
     const { farm } = cluster;
     // Let go of, the work goes on.
     const handler: ToolHandler = async (_args, context) => {
