@@ -93,6 +93,13 @@ describe("a history is sound", () => {
     expect(check(history)).toEqual([]);
   });
 
+  it("when a process could not reach its store for a listing at the end", () => {
+    const history = sound();
+    const reply = { error: { code: -32603, message: "The store gave no answer." } };
+    history.exchanges.push(ask({ ...at(SETTLED_AT + 20), method: "tasks/list", params: {}, era: "2025", reply }));
+    expect(check(history)).toEqual([]);
+  });
+
   it("when the store was out and requests got no answer", () => {
     const history = sound();
     history.exchanges.push(ask({ ...at(300), failed: "no answer" }));

@@ -136,12 +136,17 @@ function lostTasks(facts: Facts): Violation[] {
       const denied = facts.askedAbout(taskId).find((each) => each.sentAt > at && saysNoSuchTask(each));
       if (denied !== undefined) return [{ rule: "task-lost", taskId, what: `${denied.method} found no such task` }];
       const listings = exchanges.filter(
-        (each) => each.client === client && each.sentAt >= settledAt && each.method === "tasks/list" && each.reply,
+        (each) => each.client === client && each.sentAt >= settledAt && each.method === "tasks/list" && isListing(each),
       );
       const lacking = listings.find((each) => !sightingsIn(each).some((sighting) => sighting.taskId === taskId));
       return lacking === undefined ? [] : [{ rule: "task-lost", taskId, what: "it is missing from the listing" }];
     }),
   );
+}
+
+/** An answer that says that the store is out shows nothing, and denies nothing. */
+function isListing({ reply }: Exchange): boolean {
+  return reply !== undefined && "result" in reply;
 }
 
 function saysNoSuchTask({ reply }: Exchange): boolean {

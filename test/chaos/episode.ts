@@ -185,17 +185,26 @@ class Episode {
   /** The client's tasks but for `settled`, those too whose creation was not acknowledged. */
   async #findAll(client: Client, settled: ReadonlySet<string>): Promise<string[]> {
     for (let node = client.number; Date.now() < this.#giveUpAt; node += 1) {
-      const { reply } = await client.ask(node % this.#schedule.nodes, "2025", "tasks/list", {});
-      if (reply !== undefined && "result" in reply) break;
+      if (await this.#isListed(client, node % this.#schedule.nodes)) break;
       await sleep(PAUSE_MS);
     }
     return [...(this.#known[client.number] as Set<string>)].filter((taskId) => !settled.has(taskId));
   }
 
+  async #isListed(client: Client, node: number): Promise<boolean> {
+    const { reply } = await client.ask(node, "2025", "tasks/list", {});
+    return reply !== undefined && "result" in reply;
+  }
+
+  /** Until it is answered: a process that is busy may not have reached its store in time. */
+  async #listAt(client: Client, node: number): Promise<void> {
+    while (!(await this.#isListed(client, node)) && Date.now() < this.#giveUpAt) await sleep(PAUSE_MS);
+  }
+
   /** Looks at everything once more, by every method and through every process. */
   async #audit(client: Client): Promise<void> {
     const { nodes } = this.#schedule;
-    for (let node = 0; node < nodes; node += 1) await client.ask(node, "2025", "tasks/list", {});
+    for (let node = 0; node < nodes; node += 1) await this.#listAt(client, node);
     for (const [n, taskId] of [...(this.#known[client.number] as Set<string>)].entries()) {
       const left = await client.ask(n % nodes, "2026", "tasks/get", { taskId });
       // Of a task that has not ended there is no result to wait for.
