@@ -43,7 +43,7 @@ function wakeToWorkThatOthersDo(laterMs: number): Drill {
   // The others have it a lease after it was last renewed, and are at it for as long as it takes.
   const forMs = 1.5 * LEASE_MS;
   return {
-    operations: times(48, (n) => create(n, { atMs: 12 * n, node: n % 2, tool: "again", runMs })),
+    operations: times(24, (n) => create(n, { atMs: 24 * n, node: n % 2, tool: "again", runMs })),
     faults: [
       { kind: "pause", node: 0, atMs: pausedAt, forMs },
       { kind: "pause", node: 1, atMs: pausedAt + 40, forMs },

@@ -1,8 +1,9 @@
 /** `npm run chaos`: seeds on one store, a line each; what went wrong in order of time. Exit code 1 if anything did. */
 import { parseArgs } from "node:util";
 import { BROKEN, type BrokenName } from "./broken.js";
-import { runSeeds } from "./run-seeds.js";
-import { STORE_KINDS } from "./schedule.js";
+import { drillOf } from "./drills.js";
+import { runSchedules } from "./run-schedules.js";
+import { STORE_KINDS, scheduleOf } from "./schedule.js";
 
 const USAGE = `usage: npm run chaos -- [--store ${STORE_KINDS.join("|")}] [--seed N] [--seeds HOW_MANY] [--broken ${Object.keys(BROKEN).join("|")}]`;
 
@@ -21,15 +22,13 @@ async function main(args: string[]): Promise<void> {
   const first = wholeNumber("seed", values.seed);
   const seeds = Array.from({ length: wholeNumber("seeds", values.seeds) }, (_, n) => first + n);
   const broken = values.broken && oneOf("broken", values.broken, Object.keys(BROKEN) as BrokenName[]);
-  for await (const { seed, history, violations, timeline } of runSeeds(
-    { kind, ...(broken && { broken, aimedAt: broken }) },
-    seeds,
-  )) {
+  const schedules = seeds.map((seed) => (broken ? drillOf(kind, broken, seed) : scheduleOf(kind, seed)));
+  for await (const { history, violations, timeline } of runSchedules({ kind, ...(broken && { broken }) }, schedules)) {
     const { beganAt, healedAt, settledAt, schedule, exchanges } = history;
     const faults = schedule.faults.map((fault) => fault.kind).join(" ");
     const took = `${healedAt - beganAt} + ${settledAt - healedAt} ms`;
     say(
-      `${violations.length === 0 ? "ok    " : "FAILED"} ${kind} ${seed}: ${exchanges.length} requests, ${took}, ${faults}`,
+      `${violations.length === 0 ? "ok    " : "FAILED"} ${kind} ${schedule.seed}: ${exchanges.length} requests, ${took}, ${faults}`,
     );
     if (violations.length > 0) process.exitCode = 1;
     if (violations.length > 0 || values.timeline) say(timeline());
