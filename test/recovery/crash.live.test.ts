@@ -15,7 +15,7 @@ const OWNER = JSON.stringify(["single-user"]);
 const OPTIONAL = { execution: { taskSupport: "optional" } } as const;
 const FORM = { type: "object", properties: { sure: { type: "boolean" } } } as const;
 
-/** Lets a process begin eleven tasks, and kills it. Answers its id, and the tasks by the names of their tools. */
+/** Lets a process begin thirteen tasks, and kills it. Answers its id, and the tasks by the names of their tools. */
 async function crash(
   kind: string,
   { options }: SharedStore,
@@ -59,7 +59,18 @@ it.each(Object.keys(SHARED_STORES))("on %s: within a lease each task is what its
     runs.push("asks");
     return JSON.stringify(await ctx.elicit({ message: "Sure?", requestedSchema: FORM }));
   });
+  const stopped: unknown[] = [];
+  const stop = async (_args: object, { cancelToken, task }: ToolContext, checkpoint: unknown): Promise<string> => {
+    task?.registerInterrupt(() => void stopped.push(checkpoint));
+    await cancelToken.wait();
+    cancelToken.checkCancelled();
+    return "not reached";
+  };
+  tasks.registerTool(server, "outlives", { ...OPTIONAL, recovery: { resume: stop } }, run("outlives"));
   await tasks.open();
+  // Of the two, one was being cancelled when its process was killed.
+  const [, other = ""] = taskIds.outlives ?? [];
+  expect(await tasks.runtime.cancel(OWNER, other)).toMatchObject({ cancelled: true });
 
   const get = (taskId: string) => tasks.runtime.get(OWNER, taskId);
   const others = Object.entries(taskIds).flatMap(([name, ids]) => (name === "asks" ? [] : ids));
@@ -78,6 +89,13 @@ it.each(Object.keys(SHARED_STORES))("on %s: within a lease each task is what its
   for (const name of ["retries", "resumes", "waits"])
     for (const taskId of taskIds[name] ?? []) expect(await get(taskId)).toMatchObject({ status: "completed" });
   expect(checkpoints).toEqual([{ by: pid }, { by: pid }]);
+  for (const taskId of taskIds.outlives ?? [])
+    expect(await get(taskId)).toMatchObject({
+      status: "cancelled",
+      cancellation: { how: "stopped" },
+      partialOutput: [`by ${pid}`],
+    });
+  expect(stopped).toEqual([{ by: pid }, { by: pid }]);
 
   const [asking = ""] = taskIds.asks ?? [];
   await eventually(() => runs.includes("asks"));

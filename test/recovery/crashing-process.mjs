@@ -8,7 +8,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 
 const [kind, options, leaseMs] = process.argv.slice(2);
 const Store = { sqlite: SqliteStore, postgres: PostgresStore, redis: RedisStore }[kind];
-const runner = new InProcessRunner({ concurrency: 7 });
+const runner = new InProcessRunner({ concurrency: 9 });
 const store = new Store(JSON.parse(options));
 const tasks = createTasks({ store, runner, ownership: "single-user", leaseMs: Number(leaseMs) });
 const server = new McpServer({ name: "crashing", version: "0" });
@@ -24,6 +24,13 @@ const counted = async (_args, ctx) => {
 tasks.registerTool(server, "fails", config, forEver);
 tasks.registerTool(server, "retries", { ...config, recovery: "retry" }, forEver);
 tasks.registerTool(server, "resumes", { ...config, recovery: { resume: () => "resumed" } }, counted);
+// Deaf to being stopped, so that its cancelling is under way when the process is killed.
+tasks.registerTool(
+  server,
+  "outlives",
+  { ...config, cancelGraceMs: 60_000, recovery: { resume: () => "resumed" } },
+  counted,
+);
 tasks.registerTool(server, "asks", { ...config, recovery: "retry" }, async (_args, ctx) => {
   await ctx.elicit({
     message: "Sure?",
@@ -34,6 +41,7 @@ tasks.registerTool(server, "waits", config, () => "not reached");
 setInterval(() => {}, 60_000);
 await tasks.open();
 const taskIds = [];
+let cancelled = false;
 const owner = JSON.stringify(["single-user"]);
 const declared = { clientCapabilities: { elicitation: { form: {} } } };
 for (const name of [
@@ -45,11 +53,19 @@ for (const name of [
   "resumes",
   "resumes",
   "fails",
+  "outlives",
+  "outlives",
   "waits",
   "waits",
   "waits",
 ]) {
   const { task } = await tasks.runtime.create({ owner, toolName: name, arguments: {}, request: declared });
+  if (name === "outlives" && !cancelled) {
+    cancelled = true;
+    void tasks.runtime.cancel(owner, task.taskId);
+    while ((await tasks.runtime.get(owner, task.taskId)).cancellation === undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   process.stdout.write(`${name} ${task.taskId}\n`);
   taskIds.push(task.taskId);
 }

@@ -1,4 +1,6 @@
 /** What a server that is killed leaves behind, and how the next one collects it. */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -48,6 +50,27 @@ async function kernelOf(path: string): Promise<string> {
   const session = sessions.find((each) => each.path === path);
   if (session === undefined) throw new Error(`${path} has no session`);
   return session.kernel.id;
+}
+
+/** Runs code on a kernel as another client does, once the kernel has got to it; `ended` is the status of its reply. */
+async function runAsSomebody(kernelId: string, code: string): Promise<{ ended: Promise<string> }> {
+  const url = `${jupyter.url.replace("http", "ws")}api/kernels/${kernelId}/channels?token=${jupyter.token}`;
+  const socket = new WebSocket(url);
+  onTestFinished(() => socket.close());
+  await once(socket, "open");
+  const msg_id = randomUUID();
+  const header = { msg_id, msg_type: "execute_request", session: randomUUID(), username: "somebody", version: "5.3" };
+  const content = { code, silent: false, store_history: true, user_expressions: {}, allow_stdin: false };
+  const said = (type: string, take: (content: { status?: string }) => void): void =>
+    void socket.on("message", (data) => {
+      const message = JSON.parse(String(data));
+      if (message.parent_header.msg_id === msg_id && message.msg_type === type) take(message.content);
+    });
+  const begun = new Promise<void>((resolve) => said("execute_input", () => resolve()));
+  const ended = new Promise<string>((resolve) => said("execute_reply", ({ status = "" }) => resolve(status)));
+  socket.send(JSON.stringify({ channel: "shell", header, parent_header: {}, metadata: {}, content, buffers: [] }));
+  await begun;
+  return { ended };
 }
 
 async function start(command: Command, name: string, args: object): Promise<string> {
@@ -148,6 +171,47 @@ test(
   60_000 + PATIENCE_MS,
 );
 
+test("cancelling tasks of a server that was killed stops their cells where they run, and nothing else", async () => {
+  const env = { ...onJupyter, XDG_STATE_HOME: temporaryFolder() };
+  const running = await notebook(ticking(60));
+  const finished = await notebook("print('tick 3')");
+  const killed = new Command(["jupyter"], env);
+  await killed.initialize();
+  const tasks = {
+    snippet: await killed.callTask(ticking(50)),
+    cell: await start(killed, "execute_cell", { notebook_path: running, cell_index: 0 }),
+    finished: await start(killed, "execute_cell", { notebook_path: finished, cell_index: 0, stream: false }),
+  };
+  for (const taskId of [tasks.snippet, tasks.cell])
+    await killed.untilTask(taskId, ({ output }) => output.includes("tick 3"));
+  const runningKernel = await kernelOf(running);
+  const queued = await start(killed, "execute_code", { kernel_id: runningKernel, code: "ran = True" });
+  killed.process.kill("SIGKILL");
+  await killed.ended;
+  const foreign = await runAsSomebody(await kernelOf(finished), "import time\nfor _ in range(250): time.sleep(0.1)");
+
+  const next = new Command(["jupyter"], env);
+  await next.initialize();
+  const cancel = async (taskId: string) => (await next.request("tasks/cancel", { taskId })).result;
+  const [snippet, cell, over, never] = await Promise.all(
+    [tasks.snippet, tasks.cell, tasks.finished, queued].map(cancel),
+  );
+  expect(over).toMatchObject({ status: "completed" });
+  for (const stopped of [snippet, cell])
+    expect(stopped).toMatchObject({ status: "cancelled", statusMessage: "Cancelled; the work has stopped." });
+  expect(never).toMatchObject({ status: "cancelled" });
+  for (const taskId of [tasks.snippet, tasks.cell])
+    expect(textOf(await next.request("tasks/result", { taskId }))).toMatch(/tick 3\n(.*\n)*.*KeyboardInterrupt/);
+  const { content } = await api<{ content: { cells: { outputs: { ename?: string }[] }[] } }>(`contents/${running}`);
+  expect(content.cells[0]?.outputs.at(-1)).toMatchObject({ ename: "KeyboardInterrupt" });
+  // The kernels are free, and what waited for one of them was never sent to it.
+  const after = async (args: object) =>
+    textOf(await next.request("tools/call", { name: "execute_code", arguments: { timeout: 20, ...args } }));
+  expect(await after({ code: "print('last', i < 249)" })).toBe("last True");
+  expect(await after({ kernel_id: runningKernel, code: "print('ran' in dir())" })).toBe("False");
+  expect(await foreign.ended).toBe("ok");
+}, 120_000);
+
 test("a server that ends in order hands a running cell over: the next one goes on with it at once", async () => {
   const env = { ...onJupyter, XDG_STATE_HOME: temporaryFolder() };
   const path = await notebook(ticking(6));
@@ -176,7 +240,7 @@ test("a server that ends in order hands a running cell over: the next one goes o
   });
 });
 
-test("the kernel for code that a killed server leaves on a Jupyter Server is the next one's, and ends with it", async () => {
+test("the kernel for code that a killed server leaves on a Jupyter Server is the next one's of its deployment, and ends with it", async () => {
   const env = { ...onJupyter, XDG_STATE_HOME: temporaryFolder() };
   const run = async (command: Command, code: string) =>
     await command.request("tools/call", { name: "execute_code", arguments: { code } });
@@ -188,6 +252,15 @@ test("the kernel for code that a killed server leaves on a Jupyter Server is the
   expect((await run(other, "1")).result.structuredContent.kernel.id).not.toBe(kernelId);
   killed.process.kill("SIGKILL");
   await killed.ended;
+  // Of another installation, and of this one with another store.
+  const strangers = [
+    new Command(["jupyter"], { ...env, XDG_STATE_HOME: temporaryFolder() }),
+    new Command(["jupyter", "--store", "sqlite:other.db"], env),
+  ];
+  for (const stranger of strangers) {
+    await stranger.initialize();
+    expect(textOf(await run(stranger, "print(x)"))).toContain("NameError");
+  }
   const next = new Command(["jupyter"], env);
   await next.initialize();
   const found = await run(next, "print(x)");
