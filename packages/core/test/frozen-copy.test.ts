@@ -67,6 +67,21 @@ describe("a frozen copy", () => {
     }
   });
 
+  it("is frozen to the last level where the stack is too short to make it", () => {
+    let looks = 0;
+    const value = {
+      // How deep the stack is depends on how the engine has compiled the copying: here it ends at the first look.
+      get list() {
+        looks += 1;
+        if (looks === 1) throw new RangeError("Maximum call stack size exceeded");
+        return [{ n: 1 }];
+      },
+    };
+    const copied = frozenCopy(value);
+    expect(copied).toEqual({ list: [{ n: 1 }] });
+    for (const part of [copied, copied.list, copied.list[0]]) expect(Object.isFrozen(part)).toBe(true);
+  });
+
   it("refuses what JSON refuses", () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
