@@ -25,7 +25,7 @@ import { CellOutputs, type OutputLimits } from "./outputs.js";
 /** The kernel that runs are made on. */
 export interface RunKernel {
   queue: {
-    submit(...request: Parameters<KernelQueue["submit"]>): Pick<QueuedRun, "ended" | "state" | "cancel">;
+    submit(...request: Parameters<KernelQueue["submit"]>): Pick<QueuedRun, "ended" | "state" | "startedAt" | "cancel">;
   };
   /** One for all runs of the kernel, since a later cell may update an earlier one's displays. */
   displays: DisplayRegistry;
@@ -108,6 +108,11 @@ export class EngineRun {
   /** Where it stands. */
   get state(): RunState {
     return this.#queued.state;
+  }
+
+  /** When the kernel began with it, epoch ms; null before it has said so. */
+  get startedAt(): number | null {
+    return this.#queued.startedAt;
   }
 
   /** The prompt number, once the kernel has said it. */

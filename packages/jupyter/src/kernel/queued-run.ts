@@ -102,6 +102,11 @@ export class QueuedRun {
     return { name: "queued", position: this.#queue.positionOf(this) };
   }
 
+  /** When the kernel began with it, which may have been long before it was taken up here, epoch ms; null before. */
+  get startedAt(): number | null {
+    return this.#execution?.startedAt ?? null;
+  }
+
   /** The message id at the kernel; undefined before it is sent. */
   get msgId(): string | undefined {
     return this.#execution?.msgId;

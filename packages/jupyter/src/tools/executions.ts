@@ -167,7 +167,7 @@ export class ToolExecution {
 
   #onBegun(): void {
     if (this.run.state.name === "done") return;
-    this.#startedAt = this.#clock.now();
+    this.#startedAt = this.run.startedAt ?? this.#clock.now();
     this.#saver?.begin();
   }
 

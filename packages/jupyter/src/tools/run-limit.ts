@@ -5,6 +5,8 @@ import type { CancelReport } from "../kernel/index.js";
 /** What is limited. */
 interface LimitedRun {
   readonly begun: Promise<void>;
+  /** Epoch ms; null while it is not known, which it is of a run that began before it was followed here. */
+  readonly startedAt: number | null;
   readonly ended: Promise<unknown>;
   cancel(): Promise<CancelReport>;
 }
@@ -39,7 +41,10 @@ export class RunLimit {
   }
 
   #arm(ms: number): void {
-    if (!this.#isOver) this.#timer = this.#clock.setTimer(() => void this.#pass(), ms);
+    if (this.#isOver) return;
+    const now = this.#clock.now();
+    const ranMs = now - (this.#run.startedAt ?? now);
+    this.#timer = this.#clock.setTimer(() => void this.#pass(), Math.max(0, ms - ranMs));
   }
 
   #end(): void {

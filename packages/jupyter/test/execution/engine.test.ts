@@ -36,6 +36,7 @@ class ScriptedQueue {
     return {
       ended,
       cancel,
+      startedAt: null,
       get state() {
         return stateOf();
       },

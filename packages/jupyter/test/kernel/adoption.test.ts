@@ -159,6 +159,8 @@ test("whatever is asked for while a run of an earlier process is at the kernel w
   const earlier = queue.submit(SENT, {}, { sentBefore: { log: logOf(BEGUN) } });
   const later = queue.submit({ code: "later" });
   expect(earlier.state).toEqual({ name: "running" });
+  expect(earlier.startedAt).toBe(KERNEL_AT);
+  expect(later.startedAt).toBeNull();
   expect(later.state).toEqual({ name: "queued", position: 1 });
   await network();
   expect(requestsAt(fake)).toEqual([]);

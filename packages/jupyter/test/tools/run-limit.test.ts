@@ -3,12 +3,17 @@ import { expect, test } from "vitest";
 import type { CancelReport } from "../../src/kernel/index.js";
 import { RunLimit } from "../../src/tools/run-limit.js";
 
-function limited(ms: number | undefined, outcome: CancelReport["outcome"] = "stopped") {
+function limited(
+  ms: number | undefined,
+  outcome: CancelReport["outcome"] = "stopped",
+  startedAt: number | null = null,
+) {
   const clock = new FakeClock(0);
   let begin = (): void => {};
   let end = (): void => {};
   let cancels = 0;
   const run = {
+    startedAt,
     begun: new Promise<void>((resolve) => {
       begin = resolve;
     }),
@@ -37,6 +42,23 @@ test("a run is interrupted when it has run for that long, counted from when the 
   expect([cancels(), limit.hasPassed]).toEqual([0, false]);
   await clock.advance(1);
   expect([cancels(), limit.hasPassed, wasIgnored()]).toEqual([1, true, false]);
+});
+
+test("a run that began before it was followed has that time left which it has not run for", async () => {
+  const { clock, begin, cancels } = limited(10_000, "stopped", -7_000);
+  begin();
+  await clock.advance(2_999);
+  expect(cancels()).toBe(0);
+  await clock.advance(1);
+  expect(cancels()).toBe(1);
+});
+
+test("a run that has had its time before it is followed is interrupted at once", async () => {
+  const { clock, begin, cancels } = limited(10_000, "stopped", -60_000);
+  begin();
+  await settle();
+  await clock.advance(0);
+  expect(cancels()).toBe(1);
 });
 
 test("a run that ends in time is left alone, and leaves no timer", async () => {
