@@ -40,7 +40,9 @@ export class QuestionWithdrawnError extends Error {
 /** The task's side of a handler's context. Once the task is terminal every helper answers `false` and does nothing. */
 export interface TaskHandle {
   readonly taskId: string;
-  /** Says how far the work has come; `current` grows. */
+  /**
+   * Says how far the work has come; `current` grows. Where it does not, a new message is told all the same, and the number alone is not.
+   */
   sendProgress(current: number, options?: { total?: number; message?: string }): boolean;
   /**
    * Says all outputs so far; replaces what was said before. Written at most ten times a second and with the last move, so

@@ -5,6 +5,7 @@ import type { Era } from "../dialects/dialect.js";
 import { isLoud, LOG_METHOD, logParams, requestedLogLevel } from "../logging.js";
 import type { Connection } from "../wire/connection.js";
 import { envelopeOf } from "../wire/request.js";
+import { GrowingProgress } from "./growing-progress.js";
 
 export class DirectChannel {
   readonly #request: ServerContext["mcpReq"];
@@ -12,7 +13,7 @@ export class DirectChannel {
   /** Zero and the empty string are tokens too. */
   readonly #token: string | number | undefined;
   readonly #era: Era;
-  #last = Number.NEGATIVE_INFINITY;
+  readonly #progress = new GrowingProgress();
   #isOver = false;
 
   constructor(request: ServerContext["mcpReq"], connection: Connection, era: Era) {
@@ -22,13 +23,14 @@ export class DirectChannel {
     this.#era = era;
   }
 
-  /** For a caller that asked by a progress token (spec: `ProgressNotification`). The protocol wants progress to grow, and none after the answer. */
+  /** For a caller that asked by a progress token (spec: `ProgressNotification`), and none after the answer. */
   readonly sendProgress: SendProgress = (current, { total, message } = {}) => {
-    if (this.#token === undefined || this.#isOver || !(current > this.#last)) return false;
-    this.#last = current;
+    if (this.#token === undefined || this.#isOver) return false;
+    const progress = this.#progress.next({ current, ...(message !== undefined && { message }) });
+    if (progress === undefined) return false;
     const params = {
       progressToken: this.#token,
-      progress: current,
+      progress,
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     };

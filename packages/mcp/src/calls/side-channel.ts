@@ -13,6 +13,7 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import { type Dialect, type Era, RELATED_TASK_META, TASKS_EXTENSION } from "../dialects/dialect.js";
 import { isLoud, LOG_METHOD, logParams } from "../logging.js";
 import type { Connection, TaskIntent } from "../wire/connection.js";
+import { GrowingProgress } from "./growing-progress.js";
 
 /** How much progress and how many log messages wait for the claim check; what comes beyond is not told. */
 const MAX_HELD = 1000;
@@ -29,7 +30,7 @@ export class SideChannel {
   #held: (() => unknown)[] | undefined = [];
   #lastStatus: TaskRecord["status"] = "working";
   #lastMessage: string | undefined;
-  #lastProgress = Number.NEGATIVE_INFINITY;
+  readonly #progress = new GrowingProgress();
   #ended = false;
 
   /** @param requestId that of the creating request, from which the intent is */
@@ -92,11 +93,12 @@ export class SideChannel {
     if (notification !== null) this.#connection.notify(task.taskId, notification.method, notification.params);
   }
 
-  /** The protocol wants progress to grow; a tool that repeats itself is heard once. */
-  #tellProgress(taskId: string, { current, total, message }: Progress): void {
-    if (this.#progressToken === undefined || !(current > this.#lastProgress)) return;
-    this.#lastProgress = current;
-    const params: JsonObject = { progressToken: this.#progressToken, progress: current };
+  #tellProgress(taskId: string, said: Progress): void {
+    if (this.#progressToken === undefined) return;
+    const progress = this.#progress.next(said);
+    if (progress === undefined) return;
+    const { total, message } = said;
+    const params: JsonObject = { progressToken: this.#progressToken, progress };
     if (total !== undefined) params.total = total;
     if (message !== undefined) params.message = message;
     params._meta = { [RELATED_TASK_META]: { taskId } };

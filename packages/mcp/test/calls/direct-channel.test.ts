@@ -54,6 +54,37 @@ it("that does not grow, or comes after the answer, is not told", async () => {
   expect(progress(client)).toEqual([{ progressToken: 1, progress: 2 }]);
 });
 
+it("tells every new message, also where the number has not grown, and the number grows all the same", async () => {
+  const said: [number, string][] = [
+    [0, "looking"],
+    [0, "installing"],
+    [0, "installing"],
+    [0, "starting"],
+    [7, "one"],
+    [3, "back at three"],
+    [Number.NaN, "lost count"],
+    [8, "one"],
+  ];
+  const told: boolean[] = [];
+  const client = await called((ctx) => {
+    told.push(...said.map(([current, message]) => ctx.sendProgress(current, { message })));
+  });
+  await client.call("dig", { _meta: { progressToken: 1 } });
+  const heard = progress(client) as unknown as { progress: number; message: string }[];
+  expect(heard.map(({ message }) => message)).toEqual([
+    "looking",
+    "installing",
+    "starting",
+    "one",
+    "back at three",
+    "one",
+  ]);
+  const numbers = heard.map((each) => Math.fround(each.progress));
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  expect(numbers.map(Math.round)).toEqual([0, 0, 0, 7, 7, 8]);
+  expect(told).toEqual([true, true, false, true, true, true, false, true]);
+});
+
 it("on a task is the task's", async () => {
   const client = await called((ctx) => {
     ctx.sendProgress(1, { message: "half-way" });

@@ -152,6 +152,19 @@ describe.each(["datalayer", "2025-11-25"] as const)("notifications/progress in c
     expect(progress(client).map(({ params }) => params.progress)).toEqual([1, 2, 3]);
   });
 
+  it("tells every new message, also where the number has not grown, and the number grows all the same", async () => {
+    const { connect } = digging((ctx) => {
+      for (const message of ["looking", "installing", "installing", "starting"]) ctx.task?.sendProgress(0, { message });
+    });
+    const client = await connect();
+    await client.callTask("dig", { _meta: { progressToken: "t" } });
+    await eventually(() => terminal(client));
+    const heard = progress(client).map(({ params }) => params as { progress: number; message: string });
+    expect(heard.map(({ message }) => message)).toEqual(["looking", "installing", "starting"]);
+    expect(heard[1]?.progress).toBeGreaterThan(heard[0]?.progress ?? 0);
+    expect(heard[2]?.progress).toBeGreaterThan(heard[1]?.progress ?? 0);
+  });
+
   it.each(["completes", "fails", "is cancelled"])("none is sent once the task %s", async (how) => {
     const late = gate<boolean>();
     const { connect } = digging(async (ctx) => {
