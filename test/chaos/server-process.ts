@@ -28,8 +28,11 @@ export interface ProcessConfig {
   broken?: BrokenName;
 }
 
-/** What keeps a process waiting for longer has disturbed it: it may not have renewed its leases. */
-const LATE_MS = LEASE_MS / 4;
+/**
+ * What keeps a process waiting for longer has disturbed it: it may not have renewed its leases. A move in a contest takes up
+ * to a handful of answers one after the other.
+ */
+const LATE_MS = LEASE_MS / 8;
 const DRAIN_MS = 200;
 
 function newStore(place: StorePlace): TaskStore {

@@ -22,7 +22,21 @@ import { isTerminal, type Outcome, type TaskRecord } from "./task.js";
 import { nextTry, policyOf, resumeOf, retryAfter } from "./tool-recovery.js";
 import type { AttemptEvent } from "./transitions.js";
 
+/**
+ * What a tool says without end must not keep its lease from being renewed: whoever writes with what it has just written is
+ * always ahead of whoever has to read first. What is told waits for a renewal that is on its way.
+ */
+const TOLD: ReadonlySet<string> = new Set<AttemptEvent["type"]>([
+  "report",
+  "checkpoint",
+  "set_status",
+  "ask",
+  "withdraw",
+]);
+
 const NOTHING: Call = { arguments: {} };
+
+const nothing = (): void => {};
 
 /** How long to wait before a store that is out is tried again; the last one repeats. */
 const RETRY_MS = [50, 200, 1000, 2000, 5000];
@@ -37,6 +51,8 @@ export class RunningAttempt {
   readonly #cancelSource = new CancelSource();
   readonly #ladder: InterruptLadder;
   readonly #lease: Lease;
+  /** The renewal that is on its way; never rejects. */
+  #renewal: Promise<void> | undefined;
   #call: Call;
   /** As last seen; let go once the attempt is over, since whatever the handler left behind holds the attempt. */
   #task: TaskRecord | undefined;
@@ -269,6 +285,7 @@ export class RunningAttempt {
 
   /** The same, with the record as it now is. */
   async applied(event: AttemptEvent | { type: "request_cancel" }): Promise<Applied> {
+    while (this.#renewal !== undefined && TOLD.has(event.type)) await this.#renewal;
     if (this.#task === undefined) return null;
     const applied = await this.#host.apply(this.#task, event);
     if (applied === null) this.#finished("ended");
@@ -441,7 +458,14 @@ export class RunningAttempt {
   async #renewLease(): Promise<void> {
     const event: AttemptEvent = { type: "renew", epoch: this.epoch, leaseUntilAt: this.#host.leaseUntilAt() };
     if (this.#runLimit !== undefined) event.ranMs = this.#runLimit.ranMs;
-    await this.apply(event);
+    const renewed = this.apply(event);
+    const renewal = renewed.then(nothing, nothing);
+    this.#renewal = renewal;
+    try {
+      await renewed;
+    } finally {
+      if (this.#renewal === renewal) this.#renewal = undefined;
+    }
   }
 
   /** Not a moment later: from now on another process may run the task. */

@@ -429,6 +429,29 @@ describe("a task whose lease passes from process to process", () => {
   });
 });
 
+describe("a lease whose store is slow", () => {
+  it("is renewed all the same while its tool has something to say without a pause", async () => {
+    const { clock, node } = cluster();
+    const alive = await node(endless);
+    const chatty = await node(async (_args, context) => {
+      for (let step = 0; await taskOf(context).checkpoint(step); step += 1);
+      return { kind: "result", result: {} };
+    });
+    const { store, start, log } = chatty;
+    const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
+      await new Promise((resolve) => clock.setTimer(() => resolve(undefined), LEASE_MS / 30));
+      return await work();
+    };
+    const [get, update] = [store.get.bind(store), store.update.bind(store)];
+    store.get = (taskId) => slowly(() => get(taskId));
+    store.update = (...change) => slowly(() => update(...change));
+    const { taskId } = await start({});
+    await clock.advance(5 * LEASE_MS);
+    expect(log.lines).toEqual([]);
+    expect(await alive.get(taskId)).toMatchObject({ status: "working", attempt: { epoch: 1 } });
+  });
+});
+
 describe("a runner that is cut off", () => {
   it("stops its work when its lease passes, since another may have taken it up", async () => {
     const { clock, node } = cluster();
