@@ -14,7 +14,8 @@ export interface Rejection {
   error: { code: number; message: string };
 }
 
-const MEMBERS: readonly string[] = ["jsonrpc", "id", "method", "params", "result", "error"];
+const REQUEST: readonly string[] = ["jsonrpc", "id", "method", "params"];
+const MEMBERS: readonly string[] = [...REQUEST, "result", "error"];
 
 /**
  * `message` without what the SDK would refuse it for though it decides nothing: members that JSON-RPC does not know, and
@@ -34,7 +35,7 @@ export function tidied(message: unknown): unknown {
 }
 
 function knownMembers(message: JsonObject): JsonObject {
-  if (Object.keys(message).every((name) => MEMBERS.includes(name))) return message;
+  if (hasOnly(message, MEMBERS)) return message;
   return Object.fromEntries(Object.entries(message).filter(([name]) => MEMBERS.includes(name)));
 }
 
@@ -51,14 +52,21 @@ export function rejectionOf(message: unknown): Rejection | undefined {
 
 /** Of most requests a look says what the SDK's schema would, which takes longer than all the rest that is done for them. */
 function isPlainlyRequest(message: unknown): boolean {
-  const { jsonrpc, id, method, params, ...rest } = asObject(message) ?? {};
-  if (jsonrpc !== "2.0" || typeof method !== "string" || Object.keys(rest).length > 0) return false;
+  const object = asObject(message);
+  if (object === undefined || !hasOnly(object, REQUEST)) return false;
+  const { jsonrpc, id, method, params } = object;
+  if (jsonrpc !== "2.0" || typeof method !== "string") return false;
   if (typeof id !== "string" && !Number.isSafeInteger(id)) return false;
   if (params === undefined) return true;
   const meta = asObject(params)?._meta;
   if (meta === undefined) return asObject(params) !== undefined;
   const { progressToken = "", [RELATED_TASK_META]: related } = asObject(meta) ?? { progressToken: null };
   return related === undefined && (typeof progressToken === "string" || Number.isSafeInteger(progressToken));
+}
+
+function hasOnly(object: JsonObject, names: readonly string[]): boolean {
+  for (const name in object) if (!names.includes(name)) return false;
+  return true;
 }
 
 /** Never answered, whatever is wrong with it (JSON-RPC 2.0, section 4.1); the SDK tells `onerror` and drops it. */
@@ -94,6 +102,7 @@ export function rejection(code: number, message: string): Rejection {
 export function answerMalformed(transport: Transport, send: Transport["send"], onerror?: (error: Error) => void): void {
   const { onmessage } = transport;
   transport.onmessage = (received, extra) => {
+    if (isPlainlyRequest(received)) return onmessage?.(received as JSONRPCMessage, extra);
     const message = tidied(received);
     const rejected = rejectionOf(message);
     if (rejected === undefined) return onmessage?.(message as JSONRPCMessage, extra);
