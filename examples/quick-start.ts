@@ -3,7 +3,8 @@ import { createTasks, serveHttp } from "@claimcheck/mcp";
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
-const tasks = createTasks();
+// One person's server: any connection collects. For others, see docs/authentication.md.
+const tasks = createTasks({ ownership: "single-user" });
 
 function createServer(): McpServer {
   const server = new McpServer({ name: "reports", version: "1.0.0" });

@@ -36,7 +36,7 @@ async function reviewRepository({ repo }: { repo: string }, ctx: ToolContext): P
   };
 }
 
-const tasks = createTasks();
+const tasks = createTasks({ ownership: "single-user" });
 
 function createServer(): McpServer {
   const server = new McpServer({ name: "reviews", version: "1.0.0" });
@@ -66,7 +66,10 @@ const progress: string[] = [];
 const onprogress = ({ message = "" }: Progress): void => void progress.push(message);
 const called = client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: {}, onprogress });
 for await (const message of called) {
-  if (message.type === "taskStatus") seen.push(`${message.task.status}: ${message.task.statusMessage}`);
+  if (message.type === "taskStatus") {
+    const { status, statusMessage } = message.task;
+    seen.push(statusMessage === undefined ? status : `${status}: ${statusMessage}`);
+  }
   if (message.type === "error") throw message.error;
   if (message.type !== "result") continue;
   assert.deepEqual(message.result.content, [{ type: "text", text: "Review complete for example/repo" }]);

@@ -28,7 +28,7 @@ echo "built $1"
 
 const folder = await mkdtemp(join(tmpdir(), "subprocess-tool-"));
 const linked = join(folder, "linked");
-const tasks = createTasks();
+const tasks = createTasks({ ownership: "single-user" });
 
 function createServer(): McpServer {
   const server = new McpServer({ name: "builds", version: "1.0.0" });

@@ -24,16 +24,21 @@ function start(args: string[], env: Record<string, string> = {}): { child: Child
 
 const exitOf = (child: ChildProcess) => new Promise((resolve) => child.once("close", resolve));
 
-test("the quick start serves a tool that runs directly and as a task", async () => {
+/** Starts the server of the quick start; answers where it serves. */
+function quickStart(): Promise<string> {
   const { child, output } = start(["examples/quick-start.ts"], { PORT: "0" });
   const ended = exitOf(child);
-  const url = await new Promise<string>((resolve, reject) => {
+  return new Promise<string>((resolve, reject) => {
     child.stdout?.on("data", () => {
       const found = /serving MCP on (\S+)/.exec(output())?.[1];
       if (found !== undefined) resolve(found);
     });
     void ended.then(() => reject(new Error(output())));
   });
+}
+
+test("the quick start serves a tool that runs directly and as a task", async () => {
+  const url = await quickStart();
   const client = new Client({ name: "reader", version: "1.0.0" }, { capabilities: { tasks: {} } });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)) as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
@@ -42,6 +47,12 @@ test("the quick start serves a tool that runs directly and as a task", async () 
   expect(task.status).toBe("working");
   const { content } = await client.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
   expect(content).toEqual([{ type: "text", text: "The report of 2026 is ready." }]);
+});
+
+test("call-and-collect leaves a claim check with the quick start, and another client of the newest protocol collects", async () => {
+  const { child, output } = start(["examples/call-and-collect.ts", await quickStart()]);
+  expect(await exitOf(child), output()).toBe(0);
+  expect(output()).toContain("The report of 2026 is ready.");
 });
 
 test.each([
@@ -53,6 +64,7 @@ test.each([
   const { child, output } = start([`examples/${name}.ts`]);
   expect(await exitOf(child), output()).toBe(0);
   expect(output()).toContain(said);
+  expect(output()).not.toMatch(/undefined|"level":"warn"/);
 });
 
 test("every example is run here", () => {

@@ -14,7 +14,7 @@ import { z } from "zod";
 
 // --- the server ------------------------------------------------------------------------------------------------------
 
-const tasks = createTasks();
+const tasks = createTasks({ ownership: "single-user" });
 // As it stands; a server that is built names ./primes.js.
 const primes = new URL("./primes.ts", import.meta.url);
 

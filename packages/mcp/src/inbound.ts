@@ -35,14 +35,17 @@ function takeCall(
   const callee = params === undefined ? undefined : calleeOf(binding, params);
   if (params === undefined || callee === undefined) return request;
   const spoken = binding.dialectOf(asObject(params._meta));
-  const decided = decideIncoming(params, callee, spoken, () => revisionHasTasks(binding.server, extra));
+  const sender = messageSender(request.id, extra, connection.sessionId);
+  const decided = decideIncoming(params, callee, spoken, {
+    revisionHasTasks: () => revisionHasTasks(binding.server, extra),
+    hasIdentity: () => binding.identityOf(sender, connection) !== null,
+  });
   if (decided.kind === "refuse") {
     connection.reply(request.id, { fault: decided.fault });
     return null;
   }
   if (decided.kind === "task") {
     const { intent } = decided;
-    const sender = messageSender(request.id, extra, connection.sessionId);
     if (createsTask(binding, { request, toolName: callee.name, sender, intent, connection })) return null;
     connection.expect(request.id, intent);
   } else if (callee.promotes === true) {

@@ -5,7 +5,7 @@ import type { AuthInfo } from "@modelcontextprotocol/server";
  * Who may see a task.
  *
  * - `"session"` (the default): the authenticated principal where there is one, else the session. A request that has
- *   neither (HTTP without a session and without authentication) is refused whatever needs a task.
+ *   neither (HTTP without authentication, outside a session, as all of 2026-07-28 are) is refused whatever needs a task.
  * - `"principal"`: the authenticated principal; without authentication everything that needs a task is refused.
  * - `"single-user"`: the server serves one person; any connection may collect.
  */

@@ -7,6 +7,7 @@ import {
   anything,
   type CloseOptions,
   checkOptions,
+  type Logger,
   listOfText,
   type OptionRules,
   oneOf,
@@ -99,6 +100,12 @@ export interface Tasks {
 
   /** Where subscriptions to these tasks begin. `serveHttp` and `serveStdio` serve `subscriptions/listen` with it. */
   readonly subscriptions: Subscriptions;
+
+  /** Who may see a task. */
+  readonly ownership: Ownership;
+
+  /** Where to say what goes wrong. */
+  readonly logger: Logger;
 
   /** What a verified token proves, by the rules of these tasks. */
   principalOf(authInfo: AuthInfo): Principal;
@@ -201,6 +208,14 @@ class BoundTasks implements Tasks {
     this.subscriptions = new Subscriptions({ runtime, logger, identity, atOtherEndOf });
   }
 
+  get ownership(): Ownership {
+    return this.#shared.identity.ownership;
+  }
+
+  get logger(): Logger {
+    return this.#shared.logger;
+  }
+
   principalOf(authInfo: AuthInfo): Principal {
     return this.#shared.identity.principalOf(authInfo);
   }
@@ -280,7 +295,7 @@ function checkServer(server: unknown): void {
   const named = (server as object | null | undefined)?.constructor?.name;
   const what =
     named === "McpServer"
-      ? "this one is of another copy of it. Install one alone (npm ls @modelcontextprotocol/server), and no links to folders that have theirs."
+      ? "this one is of another copy of it. Install one alone (npm ls @modelcontextprotocol/server), and no links to folders that have theirs (npm install --install-links)."
       : "this is none.";
   throw new TypeError(`Tasks are served on an McpServer of @modelcontextprotocol/server; ${what}`);
 }

@@ -34,16 +34,24 @@ export type Incoming = { kind: "run" } | { kind: "task"; intent: TaskIntent } | 
 
 const RUN: Incoming = { kind: "run" };
 
-/** @param revisionHasTasks whether the connection's protocol revision knows tasks; asked for only where it matters */
+/** What is asked of the request only where it matters. */
+export interface Circumstances {
+  /** Whether the connection's protocol revision knows tasks. */
+  revisionHasTasks: () => boolean;
+  /** Whether the caller can own a task. */
+  hasIdentity: () => boolean;
+}
+
 export function decideIncoming(
   params: JsonObject,
   callee: Callee,
   { dialect, declaration }: Spoken,
-  revisionHasTasks: () => boolean,
+  { revisionHasTasks, hasIdentity }: Circumstances,
 ): Incoming {
   if (dialect === null) return withoutTask(decideUndeclared(callOf(callee, false, false)));
   if (!dialect.asksByRequest) {
-    return incoming(dialect.decide(callOf(callee, true, false)), params, dialect, declaration, undefined);
+    const decided = incoming(dialect.decide(callOf(callee, true, false)), params, dialect, declaration, undefined);
+    return needsNoTask(decided, callee) && !hasIdentity() ? RUN : decided;
   }
   // Who declares our extension asks for what it has, whatever the revision.
   if (dialect.name !== DATALAYER_EXTENSION && !revisionHasTasks()) {
@@ -53,6 +61,14 @@ export function decideIncoming(
   if ("fault" in request) return { kind: "refuse", fault: request.fault };
   const ttl = request.asked ? request.ttl : undefined;
   return incoming(dialect.decide(callOf(callee, true, request.asked)), params, dialect, declaration, ttl);
+}
+
+/**
+ * Whether the call is served as well without a task, should nobody be there to own one: where the server decides, its caller
+ * asked for none. A key asks for one, since only a task is found again by it.
+ */
+function needsNoTask(decided: Incoming, { taskSupport }: Callee): boolean {
+  return decided.kind === "task" && taskSupport === "optional" && !("idempotencyKey" in decided.intent);
 }
 
 function callOf({ name, taskSupport }: Callee, negotiated: boolean, asked: boolean): Call {

@@ -119,9 +119,11 @@ export function noSuchTask(): Fault {
   return { code: "no_such_task", message: "No such task." };
 }
 
-/** Why something that needs an owner is refused. */
+/** Why something that needs an owner is refused, with what each side can do: who reads it may be the server's author. */
 export function identityRequired(): Fault {
-  const message = "Tasks need an identity: authenticate, or open a session.";
+  const message =
+    "Tasks need an identity, and this request has none. A client can authenticate or, up to 2025-11-25, open a session, where the server takes it. " +
+    'A server can say who comes in (auth of serveHttp), or that it serves one person: createTasks({ ownership: "single-user" }).';
   return { code: "identity_required", message };
 }
 

@@ -19,6 +19,7 @@ import { withoutPayload } from "../without-payload.js";
 import { discardRest, readBody, tooLarge } from "./body.js";
 import { type GuardOptions, HttpGuard } from "./guard.js";
 import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./handler.js";
+import { warnOfLostTasks } from "./lost-tasks.js";
 
 export interface ServeHttpOptions extends GuardOptions, HttpHandlerOptions {
   /** Who may come in. There is no default: serving everybody must be asked for. */
@@ -68,6 +69,7 @@ export async function serveHttp(
   const host = options.host ?? "127.0.0.1";
   const hostName = isIPv6(host) ? `[${host}]` : host;
   await tasks.open();
+  if (given.auth === "none") warnOfLostTasks(tasks, given.sessions ?? true);
   const server = createServer();
   await listen(server, options.port ?? 0, host);
   const { port } = server.address() as AddressInfo;

@@ -3,8 +3,9 @@ import { MemoryStore } from "@claimcheck/core";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
+import type { Ownership, ServeHttpOptions, TasksOptions } from "../../src/index.js";
 import { envelope, gate } from "../wire/raw-client.js";
-import { OPTIONAL } from "../wire/servers.js";
+import { OPTIONAL, silent } from "../wire/servers.js";
 import { HttpClient, raw, replyOf, serving } from "./http-client.js";
 
 const verifyToken = async (token: string): Promise<AuthInfo> => ({ token, clientId: token, scopes: [] });
@@ -214,3 +215,60 @@ describe.each(["constructor", "__proto__", "toString", "hasOwnProperty", "valueO
     });
   },
 );
+
+describe("a caller of 2026-07-28 without an identity", () => {
+  async function nobody() {
+    const { serving: served } = await serving((tasks, server) => {
+      tasks.registerTool(server, "dig", OPTIONAL, (_args, ctx) => (ctx.task === null ? "directly" : "as a task"));
+      tasks.registerTool(server, "mine", { execution: { taskSupport: "required" } }, () => "mined");
+    });
+    return async (name: string, meta: object = {}) => {
+      const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name };
+      const params = { name, arguments: {}, _meta: { ...envelope(EXTENSION), ...meta } };
+      return replyOf(await new HttpClient(served.url, headers).post("tools/call", params, { id: 7 }));
+    };
+  }
+
+  it("gets the result of a tool that may run as a task, directly", async () => {
+    const call = await nobody();
+    expect((await call("dig")).result).toMatchObject({
+      resultType: "complete",
+      content: [{ type: "text", text: "directly" }],
+    });
+  });
+
+  it("is refused where only a task will do, and told what both sides can do", async () => {
+    const call = await nobody();
+    const refusals = await Promise.all([call("mine"), call("dig", { "io.datalayer/idempotency-key": "k" })]);
+    for (const { error } of refusals) {
+      expect(error?.code).toBe(-32600);
+      for (const remedy of ["authenticate", "session", "auth of serveHttp", 'ownership: "single-user"']) {
+        expect(error?.message).toContain(remedy);
+      }
+    }
+  });
+});
+
+describe("a server without authentication", () => {
+  const warnings = async (options: ServeHttpOptions, tasksOptions: TasksOptions) => {
+    const said: string[] = [];
+    const logger = { ...silent, warn: (_fields: object, message: string) => void said.push(message) };
+    await serving(() => {}, options, { logger, ...tasksOptions });
+    return said;
+  };
+
+  it.each<[ServeHttpOptions["sessions"], Ownership, string]>([
+    [true, "session", "2026-07-28"],
+    [false, "session", "nobody gets a task"],
+    [true, "principal", "nobody gets a task"],
+  ])("with sessions: %s and ownership %s says once what its clients miss", async (sessions, ownership, what) => {
+    const said = await warnings({ auth: "none", sessions: sessions === true }, { ownership });
+    expect(said).toEqual([expect.stringContaining(what)]);
+    expect(said[0]).toContain('ownership: "single-user"');
+  });
+
+  it("has nothing to say where it serves one person, and with authentication nobody has", async () => {
+    expect(await warnings({ auth: "none" }, { ownership: "single-user" })).toEqual([]);
+    expect(await warnings({ auth: { verifyToken } }, {})).toEqual([]);
+  });
+});
