@@ -23,7 +23,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { BearerGate } from "../auth/bearer-gate.js";
 import { isStanding, untilExpiry } from "../auth/until-expiry.js";
-import { checkFactory } from "../factory.js";
+import { checkFactory, loggedFactory } from "../factory.js";
 import { HttpListening } from "../listen/http.js";
 import { listenRequestOf } from "../listen/request.js";
 import { principalKey } from "../owner.js";
@@ -110,7 +110,8 @@ export class HttpEndpoint implements HttpHandler {
   readonly #clock: Clock;
   readonly #maxBodyBytes: number;
 
-  constructor(tasks: Tasks, factory: McpServerFactory, options: HttpHandlerOptions, gate: BearerGate | null) {
+  constructor(tasks: Tasks, makeServer: McpServerFactory, options: HttpHandlerOptions, gate: BearerGate | null) {
+    const factory = loggedFactory(makeServer, tasks.logger);
     this.#gate = gate;
     this.#tasks = tasks;
     // A refreshed token is the same caller.

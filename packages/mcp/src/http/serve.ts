@@ -55,7 +55,7 @@ export interface HttpServing {
  * Opens `tasks` and serves a new server from `factory` to every session, and to every request outside one.
  *
  * @throws TypeError, RangeError for what is no option or cannot be its value, and when `auth` does not say who may come in;
- * what the host says when the port cannot be had
+ * an Error that says why the port cannot be had, with the `code` of the host (`EADDRINUSE` and others)
  */
 export async function serveHttp(
   tasks: Tasks,
@@ -102,12 +102,25 @@ function pathOf({ path }: ServeHttpOptions): string {
 
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const fail = (cause: NodeJS.ErrnoException): void => reject(listenError(cause, port, host));
+    server.once("error", fail);
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.off("error", fail);
       resolve();
     });
   });
+}
+
+function listenError(cause: NodeJS.ErrnoException, port: number, host: string): Error {
+  const why: Record<string, string> = {
+    EADDRINUSE: `port ${port} of ${host} is taken: end what listens there, or give another port; 0 takes any free one`,
+    EACCES: `port ${port} of ${host} needs more rights: give another port, such as one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}: give another host, such as 127.0.0.1`,
+    ENOTFOUND: `${host} is no address of this machine: give another host, such as 127.0.0.1`,
+  };
+  const { code = "", message } = cause;
+  const error = new Error(`serveHttp cannot listen: ${why[code] ?? message}`, { cause });
+  return Object.assign(error, { code });
 }
 
 /** After its streams have ended a connection is idle and closes by itself; what is left after this long is a client that does not read, or sends half a body. */

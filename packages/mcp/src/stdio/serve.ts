@@ -3,7 +3,7 @@ import { type Readable, Writable } from "node:stream";
 import { aFunction, checkOptions, having, type OptionRules } from "@claimcheck/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio as serveOnSdk } from "@modelcontextprotocol/server/stdio";
-import { checkFactory } from "../factory.js";
+import { checkFactory, loggedFactory } from "../factory.js";
 import { listenOnWire } from "../listen/wire.js";
 import type { Tasks } from "../tasks.js";
 import { answerMalformed, type Rejection, rejectedError } from "../wire/malformed.js";
@@ -54,11 +54,11 @@ export async function serveStdio(
   const transport =
     options.transport ?? pipes(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol, onerror);
   let server: unknown;
-  const makeServer: McpServerFactory = async (context) => {
+  const makeServer = loggedFactory(async (context) => {
     const made = await factory(context);
     server = made;
     return made;
-  };
+  }, tasks.logger);
   if (options.transport !== undefined) {
     decorateOnStart(transport, () => answerMalformed(transport, transport.send.bind(transport), onerror));
   }

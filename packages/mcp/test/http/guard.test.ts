@@ -135,12 +135,15 @@ describe("starting", () => {
     await expect(serveHttp(createTasks(), () => null as never, { auth: { token } })).rejects.toThrow("token must be");
   });
 
-  it("a port that is taken is an error that says so", async () => {
+  it("a port that is taken is an error that names it and says what helps", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
     const tasks = createTasks();
-    await expect(serveHttp(tasks, () => null as never, { auth: "none", port })).rejects.toThrow("EADDRINUSE");
+    await expect(serveHttp(tasks, () => null as never, { auth: "none", port })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+      message: `serveHttp cannot listen: port ${port} of 127.0.0.1 is taken: end what listens there, or give another port; 0 takes any free one`,
+    });
     await tasks.close();
     other.close();
   });
