@@ -20,7 +20,9 @@ export interface RunningServer {
  * @param onLine told what the server says, line by line, but for its token
  */
 export async function startServer(port: number, onLine: (line: string) => void): Promise<RunningServer> {
-  const command = [`${root}packages/cli/bin/claimcheck.js`, "jupyter", "--http", "--port", `${port}`];
+  // In memory, so that nothing outlives the show: tasks that are to survive a restart keep their Jupyter Server and its kernels.
+  const args = ["jupyter", "--http", "--port", `${port}`, "--store", "memory"];
+  const command = [`${root}packages/cli/bin/claimcheck.js`, ...args];
   const child = spawn(process.execPath, command, {
     cwd: root,
     stdio: ["ignore", "inherit", "pipe"],

@@ -121,7 +121,7 @@ function seconds(text: string): number {
 
 const STORES =
   "memory, sqlite:FILE, postgres://…, redis://…, valkey://…, or MODULE:CLASS for one of your own " +
-  "(env: JUPYTER_MCP_TASK_STORE_CLASS; default: a SQLite file in your state folder, which survives a restart)";
+  "(env: JUPYTER_MCP_TASK_STORE_CLASS; default: a SQLite file in $XDG_STATE_HOME/claimcheck or ~/.local/state/claimcheck, which survives a restart)";
 
 const JUPYTER =
   "Serves notebooks and kernels to an agent. A cell that takes minutes is called as a task: its claim check comes back " +
