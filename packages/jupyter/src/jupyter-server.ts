@@ -20,7 +20,7 @@ import { registerExecuteCell } from "./tools/execute-cell.js";
 import { registerExecuteCode } from "./tools/execute-code.js";
 import { Executions } from "./tools/executions.js";
 import { registerGetExecution } from "./tools/get-execution.js";
-import { givenSite, privateSite, readyWithin, type SiteSource } from "./tools/site-source.js";
+import { givenSite, privateSite, type SiteSource } from "./tools/site-source.js";
 import type { Workbench } from "./tools/workbench.js";
 
 export interface JupyterServerOptions {
@@ -60,7 +60,8 @@ export interface JupyterServerOptions {
   /** Where the records of the default tasks live. Default: memory. Not beside `tasks`. */
   store?: TaskStore;
   /**
-   * How long a direct call waits for its run when it does not say; the run then goes on, and `get_execution` collects it.
+   * How long a direct call waits from its beginning when it does not say; its run then goes on, and `get_execution` collects it.
+   * One that still waits for Jupyter to be installed or started, or for its kernel, is answered that nothing has run.
    * Tasks have no such limit. Default: 50 s: clients made with the TypeScript SDK give a call up after 60 s, which stops
    * its run.
    */
@@ -169,15 +170,11 @@ function workbench(
   options: JupyterServerOptions,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): Workbench {
-  const waitLimitMs = options.waitLimitMs ?? WAIT_LIMIT_MS;
   return {
-    site: ({ task, sendProgress }) => {
-      const site = source.site((message) => sendProgress(0, { message }));
-      return task === null ? readyWithin(waitLimitMs, site, clock) : site;
-    },
+    site: (onProgress) => source.site(onProgress),
     executions: new Executions({ clock, logger }),
     notebook: options.notebook,
-    waitLimitMs,
+    waitLimitMs: options.waitLimitMs ?? WAIT_LIMIT_MS,
     interruptAfterMs: options.interruptAfterMs,
     clock,
   };

@@ -7,9 +7,10 @@ import { type ExecutionResult, endedBadly, executionResult } from "./execution-r
 import type { ToolExecution } from "./executions.js";
 import { type Followed, followRun } from "./follow-run.js";
 import { lastWords } from "./last-words.js";
+import type { WaitLimit } from "./wait-limit.js";
 
 export interface AnswerOptions {
-  waitLimitMs: number;
+  waitLimit: WaitLimit;
   /** What becomes of the run when the call is cancelled. Default: `stop`. */
   whenCancelled?: "stop" | "leave";
   /** How much of the outputs is shown. */
@@ -70,7 +71,7 @@ function resultOf(execution: ToolExecution, followed: Followed, options: AnswerO
     executionCount: execution.run.executionCount,
     startedAt: execution.startedAt,
     now: options.clock.now(),
-    waitLimitMs: options.waitLimitMs,
+    waitLimitMs: options.waitLimit.ms,
     interruptAfterMs: execution.limit.ms,
   });
 }

@@ -16,10 +16,11 @@ import { answerExecution } from "./answer-execution.js";
 import { executionConfig } from "./execution-config.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { prepared } from "./prepare.js";
 import { trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
-import { ownerOf, runLimitOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
+import { ownerOf, runLimitOf, type Site, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
 
 interface ExecuteCellArguments extends WaitArguments {
   interrupt_after?: number | undefined;
@@ -68,21 +69,27 @@ export function registerExecuteCell(tasks: Tasks, server: McpServer, bench: Work
 async function executeCell(args: ExecuteCellArguments, ctx: ToolContext, bench: Workbench): Promise<ExecutionResult> {
   const path = pathOf(args, bench);
   refuseUnnamedCell(args);
-  const { notebooks, kernels } = await bench.site(ctx);
-  const notebook = await notebooks.read(path);
-  const { index, cell } = cellOf(notebook, args);
-  const code = sendableCode(joinLines(cell.source));
-  const { kernel, origin } = await kernels.forNotebook(path, kernelSpecOf(notebook));
+  const waiting = waitingOf(args, bench);
+  const ready = await prepared(ctx, bench, waiting.waitLimit, (site) => cellAndKernel(site, path, args));
+  const { kernel, origin, code, files, key } = ready;
   ctx.cancelToken.checkCancelled();
   const request = {
     owner: ownerOf(ctx.request),
     code,
     kernelReport: { id: kernel.id, origin },
     interruptAfterMs: runLimitOf(args, bench),
-    cell: { files: notebooks, path, key: cellKey(notebook, index), live: args.stream },
+    cell: { files, path, key, live: args.stream },
   };
   const execution = bench.executions.start(await trackedRun(request, kernel, ctx));
-  return await answerExecution(execution, ctx, waitingOf(args, bench));
+  return await answerExecution(execution, ctx, waiting);
+}
+
+async function cellAndKernel({ notebooks: files, kernels }: Site, path: string, args: ExecuteCellArguments) {
+  const notebook = await files.read(path);
+  const { index, cell } = cellOf(notebook, args);
+  const code = sendableCode(joinLines(cell.source));
+  const assigned = await kernels.forNotebook(path, kernelSpecOf(notebook));
+  return { ...assigned, code, files, key: cellKey(notebook, index) };
 }
 
 /** There is no notebook that a server remembers from the last call: with two clients it would be the other one's. */

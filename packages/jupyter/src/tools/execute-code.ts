@@ -8,6 +8,7 @@ import { answerExecution } from "./answer-execution.js";
 import { executionConfig } from "./execution-config.js";
 import type { ExecutionResult } from "./execution-report.js";
 import { lenient } from "./lenient-schema.js";
+import { prepared } from "./prepare.js";
 import { trackedRun } from "./resume-execution.js";
 import { sendableCode } from "./sendable-code.js";
 import { fullOutput, interruptAfter, timeout } from "./wait-arguments.js";
@@ -54,9 +55,9 @@ export function registerExecuteCode(tasks: Tasks, server: McpServer, bench: Work
 
 async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: Workbench): Promise<ExecutionResult> {
   const code = sendableCode(args.code);
-  const site = await bench.site(ctx);
+  const waiting = waitingOf(args, bench);
   const owner = ownerOf(ctx.request);
-  const { kernel, origin } = await kernelOf(site, args, owner);
+  const { kernel, origin } = await prepared(ctx, bench, waiting.waitLimit, (site) => kernelOf(site, args, owner));
   ctx.cancelToken.checkCancelled();
   const request = {
     owner,
@@ -65,7 +66,7 @@ async function executeCode(args: ExecuteCodeArguments, ctx: ToolContext, bench: 
     interruptAfterMs: runLimitOf(args, bench),
   };
   const execution = bench.executions.start(await trackedRun(request, kernel, ctx));
-  return await answerExecution(execution, ctx, waitingOf(args, bench));
+  return await answerExecution(execution, ctx, waiting);
 }
 
 function kernelOf({ kernels }: Site, { kernel_id }: ExecuteCodeArguments, owner: string): Promise<AssignedKernel> {

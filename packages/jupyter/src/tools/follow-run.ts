@@ -5,9 +5,10 @@
  * Two limits that must not be confused: the waiting limit ends the call and leaves the run alone; the run limit interrupts
  * the run, and is its own.
  */
-import { type Clock, HandedOverError, type ToolContext } from "@claimcheck/core";
+import { HandedOverError, LATE, type ToolContext } from "@claimcheck/core";
 import type { CancelReport, ExecutionEnd } from "../kernel/index.js";
 import type { RunLimit } from "./run-limit.js";
+import type { WaitLimit } from "./wait-limit.js";
 
 /** The part of a run that this needs. */
 export interface FollowedRun<End extends ExecutionEnd> {
@@ -19,11 +20,10 @@ export interface FollowedRun<End extends ExecutionEnd> {
 }
 
 export interface FollowOptions {
-  /** How long a direct call waits. A task has no such limit: nobody is kept waiting by it. */
-  waitLimitMs: number;
+  /** That of a direct call. A task has no such limit: nobody is kept waiting by it. */
+  waitLimit: WaitLimit;
   /** What becomes of the run when the call is cancelled. Default: `stop`. */
   whenCancelled?: "stop" | "leave";
-  clock: Clock;
 }
 
 /** What the waiting came to. */
@@ -48,23 +48,21 @@ export async function followRun<End extends ExecutionEnd>(
   ctx: ToolContext,
   options: FollowOptions,
 ): Promise<Followed<End>> {
-  const waitLimit = new WaitLimit(options);
   ctx.task?.registerInterrupt(() => stop(run));
   const outcomes: Promise<Followed<End>>[] = [
     run.ended.then((end) => ({ kind: "ended", end, limit: run.limit.hasPassed ? "interrupt_after" : undefined })),
     run.limit.ignored.then(() => ({ kind: "still_running", limit: "interrupt_after" })),
   ];
-  if (ctx.task === null) outcomes.push(endWithCaller(run, ctx, options), waitLimit.passed());
-  else outcomes.push(handedOver(ctx));
-  try {
-    const followed = await Promise.race(outcomes);
-    // A run that ended well before any interrupt reached it has its complete result, and that one counts.
-    if (followed.kind !== "ended" || !isUndisturbed(followed.end)) ctx.cancelToken.checkCancelled();
-    return followed;
-  } finally {
-    waitLimit.clear();
-  }
+  outcomes.push(ctx.task === null ? endWithCaller(run, ctx, options) : handedOver(ctx));
+  const outcome = Promise.race(outcomes);
+  const inTime = ctx.task === null ? await options.waitLimit.within(outcome) : await outcome;
+  const followed = inTime === LATE ? STILL_RUNNING : inTime;
+  // A run that ended well before any interrupt reached it has its complete result, and that one counts.
+  if (followed.kind !== "ended" || !isUndisturbed(followed.end)) ctx.cancelToken.checkCancelled();
+  return followed;
 }
+
+const STILL_RUNNING = { kind: "still_running", limit: "timeout" } as const;
 
 /** Some code swallows an interrupt and ends well, such as `!sleep 60`: that is not all that it would have done. */
 function isUndisturbed(end: ExecutionEnd): boolean {
@@ -103,26 +101,4 @@ function describeUnstopped(report: CancelReport): string {
   const refusal =
     "error" in report && report.error !== undefined ? ` The server refused an interrupt: ${report.error}` : "";
   return `The kernel was interrupted and is still busy with the run. Restarting it would end the run, and lose its variables.${refusal}`;
-}
-
-/** The waiting limit of one call. */
-class WaitLimit {
-  readonly #options: FollowOptions;
-  #clear: () => void = () => {};
-
-  constructor(options: FollowOptions) {
-    this.#options = options;
-  }
-
-  passed(): Promise<{ kind: "still_running"; limit: "timeout" }> {
-    const { clock, waitLimitMs } = this.#options;
-    return new Promise((resolve) => {
-      const timer = clock.setTimer(() => resolve({ kind: "still_running", limit: "timeout" }), waitLimitMs);
-      this.#clear = () => clock.clearTimer(timer);
-    });
-  }
-
-  clear(): void {
-    this.#clear();
-  }
 }

@@ -11,6 +11,7 @@ import type { CellKey } from "../notebook/index.js";
 import { answerExecution } from "./answer-execution.js";
 import { type ExecutionResult, endedBadly, type KernelReport } from "./execution-report.js";
 import type { ExecutionRequest } from "./executions.js";
+import { siteFor } from "./prepare.js";
 import { ownerOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
 
 /** What a task keeps of its run before it is sent, for whoever has to find it again. */
@@ -81,7 +82,7 @@ export async function resumeExecution(
     return await anew();
   }
   const left = checkpoint as unknown as RunCheckpoint;
-  const { kernels, notebooks } = await bench.site(ctx);
+  const { kernels, notebooks } = await siteFor(ctx, bench);
   const kernel = await kernelOf(left, kernels, ctx, bench.clock);
   kernel.connection.expect(left.msgId);
   const { process, log } = await kernel.recorder.read(left.msgId);

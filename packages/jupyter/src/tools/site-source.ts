@@ -1,6 +1,6 @@
 /** Where the Jupyter Server comes from: one that was there before us, or one of our own that lives while it is needed. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Clock, LATE, type Logger, within } from "@claimcheck/core";
+import type { Clock, Logger } from "@claimcheck/core";
 import { Kernels } from "../execution/index.js";
 import { JupyterRest, type ServerAddress, serverAddress } from "../kernel/index.js";
 import { NotebookFiles } from "../notebook/index.js";
@@ -39,19 +39,6 @@ export function givenSite(address: ServerAddress, options: SiteOptions): SiteSou
   return { site: async () => site, closeKernels, close: closeKernels };
 }
 
-/**
- * The site, if it is there in time: installing Jupyter takes longer than a client waits for a plain call, and a call that
- * its client has given up would have run nothing and said nothing.
- */
-export async function readyWithin(limitMs: number, site: Promise<Site>, clock: Clock): Promise<Site> {
-  const ready = await within(clock, limitMs, site);
-  if (ready === LATE) throw new Error(NOT_READY);
-  return ready;
-}
-
-const NOT_READY =
-  "Jupyter is still being installed or started on this machine, and nothing has been run. Call again in a minute, or call as a task, which waits for it.";
-
 /** A server of this machine, or one that is installed for the purpose: started when the first call needs it, and again if it has died. */
 export function privateSite(options: PrivateServerOptions, site: SiteOptions): SiteSource {
   return new PrivateSite(options, site);
@@ -68,6 +55,8 @@ class PrivateSite implements SiteSource {
   /** Of the calls that wait for the server. */
   readonly #listeners = new Set<(line: string) => void>();
   #running: Promise<Running> | undefined;
+  /** What is being done for the server that is not there yet. */
+  #step: string | undefined;
   #isClosed = false;
 
   constructor(serverOptions: PrivateServerOptions, siteOptions: SiteOptions) {
@@ -77,6 +66,8 @@ class PrivateSite implements SiteSource {
 
   async site(onProgress: (line: string) => void = () => {}): Promise<Site> {
     this.#listeners.add(onProgress);
+    // A step takes a minute: who comes in the middle of it hears of it too.
+    if (this.#step !== undefined) onProgress(this.#step);
     try {
       return await this.#livingSite();
     } finally {
@@ -117,6 +108,8 @@ class PrivateSite implements SiteSource {
       // The next call tries again: what was missing may have been installed by then.
       this.#running = undefined;
       throw error;
+    } finally {
+      this.#step = undefined;
     }
   }
 
@@ -130,6 +123,7 @@ class PrivateSite implements SiteSource {
 
   #tell(line: string): void {
     this.#siteOptions.logger.info({}, line);
+    this.#step = line;
     for (const listener of this.#listeners) listener(line);
   }
 }

@@ -1,9 +1,10 @@
 /** What the tools work with: one Jupyter Server, its kernels and notebooks, the runs, and what calls do not say themselves. */
-import type { Clock, ToolContext } from "@claimcheck/core";
+import type { Clock } from "@claimcheck/core";
 import type { Kernels, RenderLimits } from "../execution/index.js";
 import type { JupyterRest } from "../kernel/index.js";
 import type { NotebookFiles } from "../notebook/index.js";
 import type { Executions } from "./executions.js";
+import { WaitLimit } from "./wait-limit.js";
 
 /** One Jupyter Server, as long as it lives. */
 export interface Site {
@@ -15,10 +16,11 @@ export interface Site {
 /** @see the file comment */
 export interface Workbench {
   /**
-   * The server, started first if it is ours to start; a task says so meanwhile.
+   * The server, started first if it is ours to start.
+   * @param onProgress told what has to be done for that
    * @throws JupyterError, PrivateServerError
    */
-  site(ctx: ToolContext): Promise<Site>;
+  site(onProgress: (line: string) => void): Promise<Site>;
   readonly executions: Executions;
   /** The notebook of calls that name none. */
   readonly notebook: string | undefined;
@@ -43,12 +45,13 @@ const FULL: Partial<RenderLimits> = {
   maxImages: 50,
 };
 
-/** How one call waits and what it shows. A `timeout` of 0 means the server's, as it does elsewhere. */
+/** How one call that begins now waits, and what it shows. A `timeout` of 0 means the server's, as it does elsewhere. */
 export function waitingOf(
   { timeout, full_output }: WaitArguments,
   { waitLimitMs, clock }: Pick<Workbench, "waitLimitMs" | "clock">,
-): { waitLimitMs: number; limits: Partial<RenderLimits>; clock: Clock } {
-  return { waitLimitMs: timeout ? timeout * 1000 : waitLimitMs, limits: full_output ? FULL : SHORT, clock };
+): { waitLimit: WaitLimit; limits: Partial<RenderLimits>; clock: Clock } {
+  const waitLimit = new WaitLimit(timeout ? timeout * 1000 : waitLimitMs, clock);
+  return { waitLimit, limits: full_output ? FULL : SHORT, clock };
 }
 
 /** After how long a call's run is interrupted; 0 means the server's setting here too. */

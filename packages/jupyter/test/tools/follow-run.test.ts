@@ -3,6 +3,7 @@ import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, test } from "vitest";
 import type { CancelReport, ExecutionEnd } from "../../src/kernel/index.js";
 import { type Followed, followRun } from "../../src/tools/follow-run.js";
+import { WaitLimit } from "../../src/tools/wait-limit.js";
 
 const STOPPED: CancelReport = { outcome: "stopped", idleSeen: true, elapsedMs: 5, interruptsSent: 1 };
 const IGNORED: CancelReport = { outcome: "interrupt_ignored", idleSeen: false, elapsedMs: 5000, interruptsSent: 2 };
@@ -69,9 +70,14 @@ function call(kind: "task" | "direct"): Call {
   return { clock: new FakeClock(0), ctx, cancelSource, interrupts };
 }
 
-function follow(run: FakeRun, { ctx, clock }: Call, whenCancelled: "stop" | "leave" = "stop") {
+function follow(
+  run: FakeRun,
+  { ctx, clock }: Call,
+  whenCancelled: "stop" | "leave" = "stop",
+  waitLimit = new WaitLimit(50_000, clock),
+) {
   const settled: { value?: Followed; error?: unknown } = {};
-  followRun(run, ctx, { waitLimitMs: 50_000, whenCancelled, clock }).then(
+  followRun(run, ctx, { waitLimit, whenCancelled }).then(
     (value) => {
       settled.value = value;
     },
@@ -102,6 +108,26 @@ describe("the waiting limit", () => {
     await direct.clock.advance(1);
     expect(settled.value).toEqual({ kind: "still_running", limit: "timeout" });
     expect(run.cancels).toBe(0);
+  });
+
+  test("has been counting since the call began, whatever it waited for before there was a run", async () => {
+    const direct = call("direct");
+    const waitLimit = new WaitLimit(50_000, direct.clock);
+    await direct.clock.advance(49_000);
+    const settled = follow(new FakeRun(), direct, "stop", waitLimit);
+    await direct.clock.advance(1_000);
+    expect(settled.value).toEqual({ kind: "still_running", limit: "timeout" });
+  });
+
+  test("that has passed already does not hide that the run has ended", async () => {
+    const direct = call("direct");
+    const waitLimit = new WaitLimit(50_000, direct.clock);
+    await direct.clock.advance(60_000);
+    const run = new FakeRun();
+    run.end(COMPLETED);
+    const settled = follow(run, direct, "stop", waitLimit);
+    await settle();
+    expect(settled.value).toMatchObject({ kind: "ended" });
   });
 
   test("does not exist for a task", async () => {

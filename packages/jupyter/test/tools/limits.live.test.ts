@@ -60,7 +60,8 @@ print("done")`;
 test("a run that outlived its call holds the next one up, and nothing interleaves", async () => {
   const live = await startLive(service);
   const client = await live.connect();
-  const first = await client.run("execute_code", { code: stubborn(4), timeout: 1 });
+  await warmUp(client, live, undefined);
+  const first = await client.run("execute_code", { code: stubborn(5), timeout: 2 });
   expect(first.structuredContent?.status).toBe("still_running");
   const next = await client.run("execute_code", { code: "print(1)", timeout: 30 });
   expect(next).toMatchObject({ content: [{ text: "1" }], structuredContent: { status: "completed" } });
@@ -111,9 +112,10 @@ describe.each(["directly", "as a task"] as const)("the run limit, %s", (how) => 
 test("a run limit holds although the call has long been answered", async () => {
   const live = await startLive(service);
   const client = await live.connect();
+  await warmUp(client, live, undefined);
   const first = await client.run("execute_code", {
     code: "import time; time.sleep(600)",
-    timeout: 1,
+    timeout: 2,
     interrupt_after: 3,
   });
   expect(first.structuredContent?.status).toBe("still_running");
@@ -132,11 +134,14 @@ test("a task has no waiting limit", async () => {
 test("looking at a run and going away leaves the run alone", async () => {
   const live = await startLive(service);
   const client = await live.connect();
-  const code = "import time; time.sleep(3); 'done'";
-  const { structuredContent } = await client.run("execute_code", { code, timeout: 0.5 });
+  const gate = gateIn(live);
+  await warmUp(client, live, undefined);
+  const code = `${gate.wait}\n'done'`;
+  const { structuredContent } = await client.run("execute_code", { code, timeout: 2 });
   const { execution_id } = structuredContent ?? {};
   void client.request("tools/call", { name: "get_execution", arguments: { execution_id } }, "looking");
   await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "looking" } });
+  await gate.open();
   expect(textOf(await client.run("get_execution", { execution_id }))).toBe("'done'");
 });
 
