@@ -35,6 +35,7 @@ export interface EndedExecution {
   executionCount: number | null;
   /** Epoch milliseconds; null if the kernel was never seen to begin. */
   startedAt: number | null;
+  /** Of a run that was taken up or whose connection was lost: since `startedAt` the time that the kernel's own dates tell. */
   endedAt: number;
   /** An interrupt was sent while it ran, whether or not that ended it. */
   interruptSent: boolean;

@@ -104,6 +104,9 @@ export class Execution implements Route {
   readonly #settleIdle: () => void;
   #inputTimer: Timer | undefined;
   #startedAt: number | null = null;
+  /** The dates of the messages by which the kernel began and became idle: both by its clock. */
+  #beginDate: number | undefined;
+  #idleDate: number | undefined;
   #inputSeen = false;
   #idleSeen = false;
   #reply: Record<string, unknown> | undefined;
@@ -218,8 +221,8 @@ export class Execution implements Route {
 
   #note(message: KernelMessage): void {
     const status = statusOf(message);
-    if (status === "busy") this.#expectInput();
-    else if (status === "idle") this.#becomeIdle();
+    if (status === "busy") this.#expectInput(message);
+    else if (status === "idle") this.#becomeIdle(message);
     else this.#begin(message);
     if (message.header.msg_type === "execute_input") {
       this.#inputSeen = true;
@@ -232,33 +235,46 @@ export class Execution implements Route {
    * A kernel that is busy has read the request but may still be preparing, and ipykernel ignores interrupts until it
    * repeats the code on iopub. A kernel that never does so counts as running a little later.
    */
-  #expectInput(): void {
+  #expectInput(busy: KernelMessage): void {
     const { clock } = this.#context;
-    this.#inputTimer ??= clock.setTimer(() => this.#begin(), NO_INPUT_MS);
+    this.#inputTimer ??= clock.setTimer(() => this.#begin(busy), NO_INPUT_MS);
   }
 
-  #begin(message?: KernelMessage): void {
+  #begin(message: KernelMessage): void {
     if (this.#startedAt !== null || this.isDone || this.#idleSeen) return;
     this.#stopExpectingInput();
     this.#startedAt = this.#instantOf(message);
+    this.#beginDate = dateOf(message);
     this.#settleBegun();
     this.#tell(() => this.#context.listener.onChange?.(this));
   }
 
   /** Of what a log tells, the kernel's clock is all there is. */
-  #instantOf(message: KernelMessage | undefined): number {
+  #instantOf(message: KernelMessage): number {
     const now = this.#context.clock.now();
-    if (message === undefined || !this.#logged?.has(message.header.msg_id)) return now;
-    const at = Date.parse(message.header.date);
-    return Number.isNaN(at) ? now : Math.min(at, now);
+    if (!this.#logged?.has(message.header.msg_id)) return now;
+    return Math.min(dateOf(message) ?? now, now);
+  }
+
+  /**
+   * A run that is taken up, or whose connection was lost, may have ended long before we heard of it, and its kernel may be on
+   * another machine: only the dates of its own messages tell how long it ran.
+   */
+  #endedAt(): number {
+    const now = this.#context.clock.now();
+    const mayBeOld = this.#context.sentBefore !== undefined || this.#incomplete.reconnected;
+    if (!mayBeOld || this.#startedAt === null) return now;
+    if (this.#beginDate === undefined || this.#idleDate === undefined) return now;
+    return this.#startedAt + Math.max(0, this.#idleDate - this.#beginDate);
   }
 
   #stopExpectingInput(): void {
     if (this.#inputTimer !== undefined) this.#context.clock.clearTimer(this.#inputTimer);
   }
 
-  #becomeIdle(): void {
+  #becomeIdle(message: KernelMessage): void {
     this.#idleSeen = true;
+    this.#idleDate = dateOf(message);
     this.#stopExpectingInput();
     this.#halfDoneSince ??= this.#context.clock.now();
     this.#settleIdle();
@@ -305,7 +321,7 @@ export class Execution implements Route {
     return {
       executionCount: this.#executionCount,
       startedAt: this.#startedAt,
-      endedAt: this.#context.clock.now(),
+      endedAt: this.#endedAt(),
       interruptSent: this.#interruptSent,
       incomplete: this.#incomplete,
     };
@@ -342,6 +358,12 @@ export class Execution implements Route {
       this.#context.onListenerError(error);
     }
   }
+}
+
+/** By the clock of who sent it, epoch milliseconds. */
+function dateOf({ header }: KernelMessage): number | undefined {
+  const at = Date.parse(header.date);
+  return Number.isNaN(at) ? undefined : at;
 }
 
 function signal<T = void>(): [Promise<T>, (value: T) => void] {

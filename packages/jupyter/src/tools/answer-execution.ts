@@ -88,7 +88,8 @@ function teller(execution: ToolExecution, ctx: ToolContext, { limits, clock }: A
     const content = outputs.length === 0 ? [] : renderOutputs(outputs, limits).content;
     ctx.task?.recordOutput(content as unknown as JsonValue[]);
     if (content.length === 0) return;
-    const elapsed = (clock.now() - (execution.startedAt ?? clock.now())) / 1000;
+    const until = execution.end?.endedAt ?? clock.now();
+    const elapsed = (until - (execution.startedAt ?? until)) / 1000;
     lastElapsed = Math.max(elapsed, lastElapsed + 0.001);
     const facts = progressFacts(outputs.length, lastWords(content));
     // What came just before the end has mostly been told already.

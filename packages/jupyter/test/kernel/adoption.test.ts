@@ -8,9 +8,9 @@ const SENT = { code: "x", msgId: "sent-before" };
 /** What was published of it is told with the clock of the kernel. */
 const KERNEL_AT = Date.parse("2025-12-31T23:59:00Z");
 
-function published(type: string, content: object): KernelMessage {
+function published(type: string, content: object, atMs = KERNEL_AT): KernelMessage {
   const message = createMessage({ sessionId: "kernel-1", username: "k" }, { channel: "iopub", type });
-  message.header.date = "2025-12-31T23:59:00Z";
+  message.header.date = new Date(atMs).toISOString();
   return { ...message, parent_header: { msg_id: SENT.msgId }, content: { ...content } };
 }
 
@@ -64,6 +64,31 @@ describe("a run that its kernel has kept", () => {
     });
     expect(texts).toEqual(["before"]);
     expect(requestsAt(fake)).toEqual([]);
+  });
+
+  test.each([-3_600_000, 0, 3_600_000])(
+    "took as long as its kernel's messages say, whose clock is off by %i ms",
+    async (off) => {
+      const begunAt = new FakeClock().now() - 60_000 + off;
+      const { execution } = await adopt(
+        logOf([
+          published("status", { execution_state: "busy" }, begunAt - 500),
+          published("execute_input", { code: "x", execution_count: 7 }, begunAt),
+          published("status", { execution_state: "idle" }, begunAt + 12_000),
+        ]),
+      );
+      const { startedAt, endedAt } = await execution.ended;
+      expect(endedAt - (startedAt ?? 0)).toBe(12_000);
+    },
+  );
+
+  test("took as long as its kernel's messages say where the last of them comes later by the connection", async () => {
+    const { execution, fake } = await adopt(logOf(BEGUN));
+    const [socket] = fake.sockets;
+    const idle = published("status", { execution_state: "idle" }, KERNEL_AT + 12_000);
+    socket?.send(fake.encoded({ ...idle, parent_header: request.header }, socket));
+    const { startedAt, endedAt } = await execution.ended;
+    expect(endedAt - (startedAt ?? 0)).toBe(12_000);
   });
 
   test("and that raised ends so", async () => {
