@@ -1,6 +1,8 @@
 /** The examples are run as a reader runs them. Each checks itself; what it says beside that is looked at here. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -84,14 +86,31 @@ test("the story of npm start goes as it should, and ends with 0", { timeout: 300
   expect(output().match(/✓/g)).toHaveLength(5);
 });
 
-test("the story takes its server along when its terminal is closed", { timeout: 120_000 }, async () => {
-  const { child, output } = start(["examples/collect-later/main.ts", "--port", "0"], {
-    JUPYTER_PYTHON: inject("jupyter").python,
-  });
-  const ended = exitOf(child);
-  await expect.poll(output, { timeout: 60_000 }).toContain("the client has disconnected");
-  child.kill("SIGHUP");
-  expect(await ended).toBe(130);
-  const [, url = ""] = /serving +(\S+),/.exec(output()) ?? [];
-  await expect(fetch(url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
-});
+test.each(["SIGHUP", "SIGINT"] as const)(
+  "the story takes its servers and its kernel along on %s in the middle of a cell",
+  {
+    timeout: 120_000,
+  },
+  async (signal) => {
+    const tmp = mkdtempSync(join(tmpdir(), "story-"));
+    onTestFinished(() => rmSync(tmp, { recursive: true, force: true }));
+    const { child, output } = start(["examples/collect-later/main.ts", "--port", "0"], {
+      JUPYTER_PYTHON: inject("jupyter").python,
+      TMPDIR: tmp,
+    });
+    const ended = exitOf(child);
+    await expect.poll(output, { timeout: 60_000 }).toMatch(/[1-9]\/10/);
+    // A Jupyter Server names itself there for as long as it runs, by its process id.
+    const files = readdirSync(tmp, { recursive: true, encoding: "utf8" });
+    const [jupyter = Number.NaN] = files.flatMap(
+      (name) => /jpserver-(\d+)\.json$/.exec(name)?.slice(1).map(Number) ?? [],
+    );
+    expect(process.kill(jupyter, 0)).toBe(true);
+    child.kill(signal);
+    expect(await ended).toBe(130);
+    expect(output()).not.toContain("held open");
+    expect(() => process.kill(jupyter, 0)).toThrow("ESRCH");
+    const [, url = ""] = /serving +(\S+),/.exec(output()) ?? [];
+    await expect(fetch(url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  },
+);

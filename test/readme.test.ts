@@ -42,7 +42,7 @@ describe("the README", () => {
   test("names only options that the command has", async () => {
     const manual = await manualOf();
     const options = [...readme.matchAll(/(?<=[\s`])--[a-z][a-z-]+/g)].map(([option]) => option);
-    const others = ["--once", "--import", "--help", "--install-links"];
+    const others = ["--once", "--import", "--help", "--location", "--save-dev"];
     expect(options.length).toBeGreaterThan(4);
     expect(options.filter((option) => !others.includes(option) && !manual.includes(option))).toEqual([]);
   });
