@@ -1,7 +1,8 @@
 /** What comes in on stdin, line by line: one that is no message is answered, and the SDK never sees it. */
+import { randomUUID } from "node:crypto";
 import { Transform, type TransformCallback } from "node:stream";
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
-import { type Rejection, rejection, rejectionOf, tidied } from "../wire/malformed.js";
+import { invalidParams, type Rejection, rejection, rejectionOf, tidied } from "../wire/malformed.js";
 
 export interface MessageLinesOptions {
   /** Sends an answer; the next lines are read when it is out. */
@@ -70,5 +71,21 @@ function read(line: Buffer, text: string): Buffer | Rejection {
     return rejection(-32700, "Parse error: the line is not JSON.");
   }
   const tidy = tidied(message);
-  return rejectionOf(tidy) ?? (tidy === message ? line : Buffer.from(JSON.stringify(tidy)));
+  return rejectionOf(tidy) ?? (tidy === message ? line : written(tidy));
+}
+
+/** What nobody else has in a string. */
+const BEYOND_JSON = `beyond-json-${randomUUID()}`;
+const NUMBER_BEYOND_JSON = new RegExp(`"${BEYOND_JSON}(-?)"`, "g");
+
+/** The message as a line again, with `1e400` for the number that JSON reads so and would write as `null`. */
+function written(message: unknown): Buffer | Rejection {
+  const beyond = (_name: string, value: unknown): unknown =>
+    typeof value === "number" && !Number.isFinite(value) ? `${BEYOND_JSON}${value < 0 ? "-" : ""}` : value;
+  try {
+    return Buffer.from(JSON.stringify(message, beyond).replace(NUMBER_BEYOND_JSON, "$11e400"));
+  } catch {
+    // Nested more deeply than the stack can follow, which it is read without.
+    return invalidParams(message, "they are nested too deeply");
+  }
 }

@@ -78,15 +78,25 @@ function isNotification(message: unknown): boolean {
 /** A response's id is one of ours: an answer to it would be taken for the answer to a request of the client's. */
 function requestRejection(message: unknown): Rejection {
   const { jsonrpc, id, method, params } = asObject(message) ?? {};
-  const known = typeof method === "string" && (typeof id === "string" || Number.isSafeInteger(id)) ? { id } : {};
-  const isRequest = jsonrpc === "2.0" && "id" in known;
-  if (!isRequest)
-    return { ...rejection(-32600, "Invalid request: this is no JSON-RPC message."), ...known } as Rejection;
+  if (jsonrpc !== "2.0" || !("id" in idOf({ id, method }))) {
+    return { ...rejection(-32600, "Invalid request: this is no JSON-RPC message."), ...idOf({ id, method }) };
+  }
   const why =
     asObject(params) === undefined
       ? "params must be an object"
       : "params._meta must be an object, and its progressToken a string or an integer";
-  return { ...rejection(-32602, `Invalid params: ${why}.`), ...known } as Rejection;
+  return invalidParams(message, why);
+}
+
+/** The answer to a request whose params cannot be taken. */
+export function invalidParams(message: unknown, why: string): Rejection {
+  return { ...rejection(-32602, `Invalid params: ${why}.`), ...idOf(asObject(message) ?? {}) };
+}
+
+/** Of a request only. */
+function idOf({ id, method }: { id?: unknown; method?: unknown }): { id?: string | number } {
+  const isId = typeof id === "string" || Number.isSafeInteger(id);
+  return typeof method === "string" && isId ? { id: id as string | number } : {};
 }
 
 export function rejection(code: number, message: string): Rejection {

@@ -67,6 +67,22 @@ it("members that JSON-RPC does not know are left out", async () => {
   expect(passed).toEqual([PING, PING]);
 });
 
+it("a number beyond JSON's stays what it is where members are left out", async () => {
+  const call =
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"n":[1e400,-1e400,"1e400",null]}}}\n';
+  const { passed, answered } = await read([call.replace("{", '{"stray":1,')]);
+  expect(answered).toEqual([]);
+  expect(passed).toEqual([call]);
+});
+
+it("params nested too deeply to be written again are answered, and the next line passes", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const line = `{"stray":1,"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"deep":${deep}}}\n`;
+  const { passed, answered } = await read([line, PING]);
+  expect(answered).toMatchObject([{ id: 1, error: { code: -32602, message: expect.stringContaining("too deeply") } }]);
+  expect(passed).toEqual([PING]);
+});
+
 it("blank lines say nothing, and line ends of both kinds are taken", async () => {
   const { passed, answered } = await read(["\n\r\n  \n", PING.replace("\n", "\r\n")]);
   expect(answered).toEqual([]);
