@@ -38,10 +38,18 @@ export function adviceFor(error: unknown): string {
 const CERTIFICATE_UNKNOWN =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT\w*)$/;
 
+/** The server's own certificate does not hold now, by this machine's clock. */
+const CERTIFICATE_OUT_OF_DATE = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/;
+
 const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
   [/^no pg_hba\.conf entry .* no encryption$/, " The server takes TLS only; add sslmode=verify-full to the URL."],
   [/^The server does not support SSL connections$/, " Turn ssl on there, or add sslmode=disable to the URL."],
   [CERTIFICATE_UNKNOWN, " Name its CA by sslrootcert=FILE in the URL, by tls: { ca }, or by NODE_EXTRA_CA_CERTS."],
+  [CERTIFICATE_OUT_OF_DATE, " Renew the server's certificate, or set this machine's clock if that is wrong."],
+  [
+    /requires a valid client certificate/,
+    " Name one that the server knows by sslcert=FILE and sslkey=FILE in the URL, or by tls: { cert, key }.",
+  ],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, " Name the host in the URL as its certificate does."],
   [/^28/, " Check user and password in the URL, and pg_hba.conf on the server."],
   [/^3D000$/, " Create the database, or name another one in the URL."],

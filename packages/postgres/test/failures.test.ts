@@ -40,6 +40,17 @@ test("a violation of another constraint is no taken id", () => {
   expect(isTaken(failure({ code: "23505", constraint: "tasks_key" }))).toBe(false);
 });
 
+test.each([
+  [{ code: "CERT_HAS_EXPIRED" }, "certificate has expired", "Renew the server's certificate"],
+  [{ code: "CERT_NOT_YET_VALID" }, "certificate is not yet valid", "this machine's clock"],
+  [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "self-signed certificate", "sslrootcert=FILE"],
+  [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "Hostname/IP does not match certificate's altnames", "Name the host"],
+  [{ code: "28000" }, "connection requires a valid client certificate", "sslcert=FILE and sslkey=FILE"],
+  [{ code: "28P01" }, "password authentication failed", "Check user and password"],
+])("%j %s has its advice", (members, message, advice) => {
+  expect(adviceFor(failure(members, message))).toContain(advice);
+});
+
 test("several addresses that all refused are told by their code, as Node gives them no message", () => {
   const refused = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
   expect(withoutData(refused, "PostgreSQL").message).toBe("PostgreSQL: ECONNREFUSED");

@@ -120,7 +120,9 @@ test("a certificate of one's own is shown, from files and from tls", async () =>
   await use({ url: strict.url, tls });
   await use({ url: strict.url, tls });
   expect(Object.keys(tls)).toContain("key");
-  expect(await refusal({ url: strict.url, tls: { ca } })).toContain("requires a valid client certificate");
+  const message = await refusal({ url: strict.url, tls: { ca } });
+  expect(message).toContain("requires a valid client certificate");
+  expect(message).toContain("Name one that the server knows by sslcert=FILE and sslkey=FILE");
 });
 
 test("a file of certificates that is not there is named", async () => {

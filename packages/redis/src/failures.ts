@@ -41,6 +41,8 @@ export function failureOf(error: unknown, where: string, lastError?: Error): Red
   return new RedisFailure(`${where}: ${message}.${adviceFor(message)}`, /^[A-Z]+/.exec(message)?.[0] ?? "");
 }
 
+const CLIENT_CERTIFICATE = "If the server asks for a client certificate, name one by tls: { cert, key }.";
+
 const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
   [/^(WRONGPASS|NOAUTH|ERR AUTH)/, "Check user and password in the URL."],
   [/^(connect |getaddrinfo )/, "Check host and port in the URL, and that the server runs."],
@@ -48,6 +50,11 @@ const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
     /self-signed certificate|unable to (verify the first|get (local )?issuer) certificate/,
     "Name its CA by tls: { ca }, or by NODE_EXTRA_CA_CERTS.",
   ],
+  [
+    /certificate (has expired|is not yet valid)/,
+    "Renew the server's certificate, or set this machine's clock if that is wrong.",
+  ],
+  [/certificate required/, CLIENT_CERTIFICATE],
   [/does not match certificate's altnames/, "Name the host in the URL as its certificate does."],
   [
     /wrong version number|packet length too long/,
@@ -62,6 +69,16 @@ const ADVICE: readonly (readonly [fault: RegExp, advice: string])[] = [
 function adviceFor(message: string): string {
   const advice = ADVICE.find(([fault]) => fault.test(message))?.[1];
   return advice === undefined ? "" : ` ${advice}`;
+}
+
+/**
+ * Why a store cannot be opened. A server that asks for a client's certificate hangs up without one, and its reason is often not
+ * read before that; later on, a connection that is reset says nothing of certificates.
+ */
+export function openingFailure(error: unknown, where: string): string {
+  const { message } = error instanceof RedisFailure ? error : failureOf(error, where);
+  const isHungUpOn = /\(((read|write) (ECONNRESET|EPIPE)|Connection is closed\.)\)\.$/.test(message);
+  return where.endsWith(" over TLS") && isHungUpOn ? `${message} ${CLIENT_CERTIFICATE}` : message;
 }
 
 function detailsOf(error: unknown): { name: string; message: string } {

@@ -28,7 +28,7 @@ import {
   trueOrFalse,
 } from "@claimcheck/core";
 import { createClient, describeUrl, listeningClient, type RedisClient } from "./client.js";
-import { failureOf, isConnectionLost, RedisFailure } from "./failures.js";
+import { isConnectionLost, openingFailure, RedisFailure } from "./failures.js";
 import { Keys, orderOf, ownerDigest, placeOf } from "./keys.js";
 import { fieldsOf, RECORD_FIELDS, textsOfFields } from "./record-fields.js";
 import { CREATE } from "./scripts/create.js";
@@ -179,8 +179,7 @@ export class RedisStore extends ServerStore<Session> {
 
   #unusable(error: unknown): TaskError {
     if (isTaskError(error)) return new TaskError("store_unusable", `${this.#where}: ${error.message}`);
-    const failure = error instanceof RedisFailure ? error : failureOf(error, this.#where);
-    return new TaskError("store_unusable", failure.message);
+    return new TaskError("store_unusable", openingFailure(error, this.#where));
   }
 
   #subscriber(client: RedisClient): Subscriber {

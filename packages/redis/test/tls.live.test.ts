@@ -86,7 +86,9 @@ test("a certificate of one's own is shown", async () => {
   const { ca, client } = certificates;
   const url = `rediss://127.0.0.1:${strictPort}`;
   await use({ url, tls: { ca, cert: client.cert, key: client.key } });
-  expect(await refusal({ url, tls: { ca } })).toMatch(/^Redis at 127\.0\.0\.1:\d+ over TLS: /);
+  const message = await refusal({ url, tls: { ca } });
+  expect(message).toMatch(/^Redis at 127\.0\.0\.1:\d+ over TLS: /);
+  expect(message).toContain("If the server asks for a client certificate, name one by tls: { cert, key }.");
 });
 
 test("a port without TLS is a refusal that says what was spoken, and so is one with nothing else", async () => {
