@@ -97,6 +97,11 @@ export class KernelConnection {
     this.#unclaimed.expect(msgId);
   }
 
+  /** Keeps nothing more of a request that is not adopted after all, and lets go of what was kept. */
+  forget(msgId: string): void {
+    this.#unclaimed.take(msgId);
+  }
+
   /**
    * Follows a request that an earlier process sent, or was about to send: nothing is sent. What that process heard, and what
    * was said since, is what the kernel has kept of it, or else what the server held back for the session. Never throws.

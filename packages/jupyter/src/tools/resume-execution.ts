@@ -84,10 +84,7 @@ export async function resumeExecution(
   const left = checkpoint as unknown as RunCheckpoint;
   const { kernels, notebooks } = await siteFor(ctx, bench);
   const kernel = await kernelOf(left, kernels, ctx, bench.clock);
-  kernel.connection.expect(left.msgId);
-  const { process, log } = await kernel.recorder.read(left.msgId);
-  checkHandedOver(ctx);
-  raiseIfReplaced(left, process, log);
+  const log = await logOf(left, kernel, ctx);
   const execution = bench.executions.start({
     id: left.executionId,
     owner: ownerOf(ctx.request),
@@ -106,6 +103,20 @@ export async function resumeExecution(
     if (end?.state !== "aborted" || end.cause !== "never_sent") throw error;
     ctx.cancelToken.checkCancelled();
     return await anew();
+  }
+}
+
+/** What the kernel has kept of the run; what it says of it from now on is kept here until the run is adopted. */
+async function logOf(left: RunCheckpoint, kernel: SharedKernel, ctx: ToolContext): Promise<RecorderAnswer["log"]> {
+  kernel.connection.expect(left.msgId);
+  try {
+    const { process, log } = await kernel.recorder.read(left.msgId);
+    checkHandedOver(ctx);
+    raiseIfReplaced(left, process, log);
+    return log;
+  } catch (error) {
+    kernel.connection.forget(left.msgId);
+    throw error;
   }
 }
 

@@ -126,6 +126,27 @@ describe("a run that its kernel has kept", () => {
     expect(texts).toEqual(["before", "in between"]);
   });
 
+  test("and that was expected and given up is kept nothing of", async () => {
+    const clock = new FakeClock();
+    const fake = await fakeJupyter();
+    const connection = await connectFake(fake, { clock });
+    connection.expect(SENT.msgId);
+    const said = (text: string) =>
+      new Promise((resolve) => {
+        connection.subscribe((event) => {
+          if (event.type === "message" && event.message.content.text === text) resolve(undefined);
+        });
+        fake.say("iopub", "stream", { name: "stdout", text }, request);
+      });
+    await said("expected");
+    connection.forget(SENT.msgId);
+    await said("given up");
+    const texts: unknown[] = [];
+    const onMessage = ({ content }: KernelMessage) => void (content.text !== undefined && texts.push(content.text));
+    connection.adopt(SENT, { log: logOf(BEGUN) }, { onMessage });
+    expect(texts).toEqual(["before"]);
+  });
+
   test("and that printed more than the kernel keeps says so", async () => {
     const { execution } = await adopt(logOf([...BEGUN, IDLE], 3));
     expect(await execution.ended).toMatchObject({ incomplete: { unrecorded: true } });

@@ -1,9 +1,10 @@
-import { directContext, HandedOverError, type ToolContext } from "@claimcheck/core";
+import { directContext, HandedOverError, type JsonValue, type ToolContext } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import type { SharedKernel } from "../../src/execution/index.js";
-import { JupyterError } from "../../src/kernel/index.js";
-import { kernelOf } from "../../src/tools/resume-execution.js";
+import { JupyterError, type RecorderAnswer } from "../../src/kernel/index.js";
+import { kernelOf, type RunCheckpoint, resumeExecution } from "../../src/tools/resume-execution.js";
+import type { WaitArguments, Workbench } from "../../src/tools/workbench.js";
 
 const KERNEL = { id: "k" } as SharedKernel;
 const LEFT = { kernel: { id: "k", origin: "started" as const }, isRecorded: true, sessionId: "before" };
@@ -94,5 +95,34 @@ describe("the kernel of a run that an earlier process left", () => {
     await expect(kernelOf(LEFT, gone, context, clock)).rejects.toThrow(/^Kernel k died: the server has no such kernel/);
     const denied = new JupyterError("unauthorized", "wrong token");
     await expect(kernelOf(LEFT, server(denied), context, clock)).rejects.toBe(denied);
+  });
+});
+
+describe("a run that cannot be collected after all", () => {
+  const CHECKPOINT: RunCheckpoint = { ...LEFT, executionId: "e", process: "before", msgId: "sent", code: "x" };
+  const LOG = { isKnown: true, messages: [], dropped: 0 };
+
+  it.each<[why: string, answer: RecorderAnswer | Error, handedOver: boolean]>([
+    ["as its log cannot be read", new JupyterError("unreachable", "nobody answers"), false],
+    ["as the task goes on in another process", { process: "before", log: LOG }, true],
+    ["as another process answers in the kernel's place", { process: "after", log: LOG }, false],
+  ])("%s leaves nothing that is kept for it", async (_why, answer, handedOver) => {
+    const { context, clock, cancelSource } = call();
+    const expected = new Set<string>();
+    const connection = { expect: (id: string) => expected.add(id), forget: (id: string) => expected.delete(id) };
+    const read = async (): Promise<RecorderAnswer> => {
+      expect([...expected]).toEqual(["sent"]);
+      if (handedOver) cancelSource.cancel(new HandedOverError());
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    const kernel = { id: "k", connection, recorder: { read } } as unknown as SharedKernel;
+    const site = { kernels: server(kernel), notebooks: {} };
+    const bench = { clock, site: async () => site } as unknown as Workbench;
+    const anew = () => Promise.reject(new Error("made anew"));
+    const args = {} as WaitArguments;
+    const resumed = resumeExecution(CHECKPOINT as unknown as JsonValue, context, bench, args, anew);
+    await expect(resumed).rejects.toThrow(handedOver ? HandedOverError : /nobody answers|another process answers/);
+    expect([...expected]).toEqual([]);
   });
 });
