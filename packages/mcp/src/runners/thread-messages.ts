@@ -6,6 +6,9 @@ import {
   type LogLevel,
   QuestionWithdrawnError,
   RetryableError,
+  TASK_ERRORS,
+  TaskError,
+  type TaskErrorCode,
   textOfThrown,
 } from "@claimcheck/core";
 import { ProtocolError } from "@modelcontextprotocol/server";
@@ -101,8 +104,8 @@ export function thrownOf(said: ThrownMessage): unknown {
   return error;
 }
 
-/** What a handler may want to tell apart with `instanceof` keeps its class. */
-function errorNamed(name: string, message: string, { reason }: Record<string, unknown>): Error {
+/** What is told apart by its class, here or in a handler, keeps it. */
+function errorNamed(name: string, message: string, { reason, code }: Record<string, unknown>): Error {
   switch (name) {
     case "CancelledError":
       return new CancelledError(message);
@@ -112,9 +115,16 @@ function errorNamed(name: string, message: string, { reason }: Record<string, un
       return new QuestionRefusedError(message);
     case "QuestionWithdrawnError":
       return new QuestionWithdrawnError(reason === "timed_out" ? "timed_out" : "task_ended");
+    case "TaskError":
+      // A class of the handler's may have the name, too.
+      return isTaskErrorCode(code) ? new TaskError(code, message) : new Error(message);
     default:
       return new Error(message);
   }
+}
+
+function isTaskErrorCode(code: unknown): code is TaskErrorCode {
+  return typeof code === "string" && Object.hasOwn(TASK_ERRORS, code);
 }
 
 /** Primitives cross as they are; of anything else only its text is ever looked at. */
