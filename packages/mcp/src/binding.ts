@@ -2,14 +2,7 @@
  * One MCP server bound to the task runtime: what it serves and advertises, the tools it has, and who speaks to it in
  * which dialect, which is told anew for every request.
  */
-import {
-  type Clock,
-  describeError,
-  isTaskError,
-  type JsonObject,
-  type Logger,
-  type TaskRuntime,
-} from "@claimcheck/core";
+import { type Clock, describeError, type JsonObject, type Logger, type TaskRuntime } from "@claimcheck/core";
 import type { McpServer, RegisteredTool, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { Spoken } from "./calls/incoming-call.js";
 import { type Contract, chooseDialect, type IsErrorAs } from "./dialects/choose.js";
@@ -24,7 +17,7 @@ import type { Deliveries } from "./questions/delivery.js";
 import type { ParkedCalls } from "./questions/parked-calls.js";
 import type { Tool } from "./tools/tool.js";
 import type { Connection } from "./wire/connection.js";
-import { faultOf, INTERNAL_FAULT } from "./wire/error-map.js";
+import { faultOf, INTERNAL_FAULT, isForCaller } from "./wire/error-map.js";
 import {
   type Declaration,
   declarationOf2025,
@@ -147,7 +140,7 @@ export class Binding {
 
   /** What the client hears of `error`. */
   faultOf(error: unknown): Fault {
-    if (isTaskError(error)) return faultOf(error);
+    if (isForCaller(error)) return faultOf(error);
     this.shared.logger.error({ error: describeError(error) }, "a tasks request failed");
     return INTERNAL_FAULT;
   }

@@ -1,9 +1,9 @@
 /** Where subscriptions to tasks begin: who may, to how many, and which tasks are theirs. */
-import { describeError, isTaskError, type Logger, type TaskRuntime } from "@claimcheck/core";
+import { describeError, type Logger, type TaskRuntime } from "@claimcheck/core";
 import type { AuthInfo, RequestId } from "@modelcontextprotocol/server";
 import { type Fault, identityRequired } from "../dialects/dialect.js";
 import { type Identity, type IdentityRules, identify } from "../owner.js";
-import { faultOf, INTERNAL_FAULT } from "../wire/error-map.js";
+import { faultOf, INTERNAL_FAULT, isForCaller } from "../wire/error-map.js";
 import { askedTaskIds, type ListenRequest } from "./request.js";
 import { Subscription } from "./subscription.js";
 
@@ -51,7 +51,7 @@ export class Subscriptions {
     try {
       return await this.#open(asked.id, sender.owner, taskIds);
     } catch (error) {
-      if (isTaskError(error)) return { fault: faultOf(error) };
+      if (isForCaller(error)) return { fault: faultOf(error) };
       this.#options.logger.error({ error: describeError(error) }, "a subscription could not be opened");
       return { fault: INTERNAL_FAULT };
     }

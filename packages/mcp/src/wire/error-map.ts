@@ -1,5 +1,5 @@
 /** The only place that knows JSON-RPC numbers. */
-import type { TaskError } from "@claimcheck/core";
+import { isTaskError, type TaskError } from "@claimcheck/core";
 import type { Fault, FaultCode, RaisedError } from "../dialects/dialect.js";
 
 const INVALID_REQUEST = -32600;
@@ -46,6 +46,11 @@ export function wireError({ code, message, data }: Fault): RaisedError {
 /** The HTTP status of a response that is an error: of what a server answers, 2026-07-28 gives only a missing capability one of its own. */
 export function httpStatusOf({ code }: RaisedError): number {
   return code === MISSING_CLIENT_CAPABILITY ? 400 : 200;
+}
+
+/** Whether `error` says what its caller has to know. What is the matter with the store is its operator's business: it names paths and hosts. */
+export function isForCaller(error: unknown): error is TaskError {
+  return isTaskError(error) && error.code !== "store_unusable";
 }
 
 /** The fault that a refusal of the runtime is on the wire. */

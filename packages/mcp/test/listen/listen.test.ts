@@ -1,5 +1,5 @@
 /** `subscriptions/listen` with task ids (SEP-2663, "Task Status Notifications"), over everything that carries it. */
-import { MemoryStore } from "@claimcheck/core";
+import { MemoryStore, TaskError } from "@claimcheck/core";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
@@ -301,12 +301,15 @@ describe.each(Object.entries(carriers))("over %s", (_name, carrier) => {
     expect(refused.messages[0]?.error).toMatchObject({ code: -32005, data: { limit: "pollsPerSecond" } });
   });
 
-  it("that cannot read the store is refused, and says nothing of why", async () => {
+  it.each([
+    new Error("secret host is down"),
+    new TaskError("store_unusable", "The file /secret/tasks.db was removed."),
+  ])("that cannot read the store (%s) is refused, and says nothing of why", async (error) => {
     const store = new MemoryStore();
     const { connect } = await carrier(held().register, { tasks: { store } });
     const client = connect();
     const taskId = await create(client);
-    store.get = () => Promise.reject(new Error("secret host is down"));
+    store.get = () => Promise.reject(error);
     const { messages } = await client.listen({ taskIds: [taskId] });
     expect(messages[0]?.error).toEqual({ code: -32603, message: "Internal error" });
   });

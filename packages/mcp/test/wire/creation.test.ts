@@ -1,6 +1,8 @@
 /** Which calls become tasks: none does unless its caller asks and its tool allows it. */
+import { TaskError } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { recordLog } from "../../../../test/fixtures/log-recorder.js";
 import { gate } from "./raw-client.js";
 import { OPTIONAL, scene } from "./servers.js";
 
@@ -214,24 +216,29 @@ it("a client that declares io.datalayer/tasks gets that contract, whatever the s
   running.open();
 });
 
-it("a store that refuses the record leaves no task, does not run the tool, and answers -32603 without saying why", async () => {
+it.each([
+  new Error("/var/secret is full"),
+  new TaskError("store_unusable", "The file /var/secret/tasks.db was removed."),
+])("a store that refuses the record (%s) leaves no task, runs no tool, and only the log says why", async (error) => {
   const { MemoryStore } = await import("@claimcheck/core");
   class FullDisk extends MemoryStore {
     override create(): Promise<never> {
-      return Promise.reject(new Error("/var/secret is full"));
+      return Promise.reject(error);
     }
   }
+  const logger = recordLog();
   let calls = 0;
   const { connect } = scene(
     (tasks, server) =>
       tasks.registerTool(server, "dig", OPTIONAL, () => {
         calls += 1;
       }),
-    { store: new FullDisk() },
+    { store: new FullDisk(), logger },
   );
   expect((await (await connect()).call("dig", { task: {} })).error).toEqual({
     code: -32603,
     message: "Internal error",
   });
+  expect(JSON.stringify(logger.lines)).toContain("/var/secret");
   expect(calls).toBe(0);
 });
