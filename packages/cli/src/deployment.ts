@@ -18,7 +18,6 @@ export async function deploymentOf(
   if (store === "memory") return undefined;
   try {
     const parts = JSON.stringify([await installationId(stateDir), storeName(store, place)]);
-    // Of a database's URL, which has its password.
     return createHash("sha256").update(parts).digest("hex");
   } catch (error) {
     logger.warn(

@@ -59,12 +59,22 @@ function sqliteSpec(text: string): StoreSpec {
   return { kind: "sqlite", file };
 }
 
-/** What the store is called wherever the command is started from. */
+/** What the store is called wherever the command is started from, and by whom: with whichever password, it is the same one. */
 export function storeName(text: string, place: StorePlace): string {
   const spec = parseStoreSpec(text);
   if (spec.kind === "sqlite") return `sqlite:${filePath(spec.file, place)}`;
   if (spec.kind === "module") return `${modulePath(spec.module, place) ?? spec.module}:${spec.className}`;
-  return text;
+  return "url" in spec ? withoutCredentials(spec.url) : text;
+}
+
+/** As much of a URL as names the store. */
+function withoutCredentials(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.username = "";
+  url.password = "";
+  for (const name of ["user", "username", "password"]) url.searchParams.delete(name);
+  return url.href;
 }
 
 /**

@@ -50,6 +50,23 @@ test("is another for another store, and for another installation with stores of 
   expect(names.join()).not.toContain("secret");
 });
 
+test("is the same with another user and password for the store, which change while a kernel waits to be found again", async () => {
+  const stateDir = folder();
+  const sameStores = [
+    [
+      "postgres://db/a",
+      "postgres://ann:one@db/a",
+      "postgres://bob:t%40o@db/a",
+      "postgres://db/a?user=ann&password=one",
+    ],
+    ["rediss://cache/1", "rediss://:one@cache/1", "valkeys://ann:two@cache/1"],
+  ];
+  for (const stores of sameStores) {
+    const names = await Promise.all(stores.map((store) => nameOf(store, stateDir)));
+    expect(new Set(names).size).toBe(1);
+  }
+});
+
 test("is none on the memory store, which no server comes back to, and nothing is written for it", async () => {
   const stateDir = folder();
   expect(await nameOf("memory", stateDir)).toBeUndefined();
