@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { ensureDebianPackage } from "./debian-package.js";
 import { freePort } from "./free-port.js";
+import { whenGone } from "./orphans.js";
 
 /** How a test reaches the server that all live tests share. */
 export interface PostgresService {
@@ -64,10 +65,11 @@ export async function startPostgres(settings: readonly string[] = [], tls?: Post
   const bin = await ensureDebianPackage("postgresql", findBinaries);
   const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-postgres-"));
   const data = join(dir, "data");
+  const release = removeWhenGone(dir);
   const account = await serverAccount();
   if (account !== undefined) await chown(dir, account.uid, account.gid);
   const port = await freePort();
-  const server = serverOf({ bin, dir, data, port, account });
+  const server = serverOf({ bin, dir, data, port, account }, release);
   try {
     await initialize({ bin, dir, data, port, account }, settings);
     if (tls !== undefined) await takeTlsOnly({ bin, dir, data, port, account }, tls);
@@ -77,6 +79,18 @@ export async function startPostgres(settings: readonly string[] = [], tls?: Post
     throw error;
   }
   return server;
+}
+
+/**
+ * Ends the server in `dir` when this process is gone, and removes the folder. The server's pid is the first line of a file that
+ * is there as long as the server, and SIGQUIT ends it at once.
+ *
+ * @returns what does so now
+ */
+export function removeWhenGone(dir: string): () => void {
+  const pidFile = '"$1/data/postmaster.pid"';
+  const untilEnded = `for _ in $(seq 100); do [ -e ${pidFile} ] || break; sleep 0.1; done`;
+  return whenGone(`kill -QUIT "$(head -n 1 ${pidFile})"; ${untilEnded}; rm -rf "$1"`, dir);
 }
 
 interface Account {
@@ -92,7 +106,8 @@ interface Installation {
   account: Account | undefined;
 }
 
-function serverOf(installation: Installation): PostgresServer {
+/** @param release of the server, which is nobody's concern once it is removed */
+function serverOf(installation: Installation, release: () => void): PostgresServer {
   const { port, dir } = installation;
   const stop = async (mode: "fast" | "immediate" = "fast"): Promise<void> => {
     await control(installation, "stop", "-m", mode, "-w");
@@ -107,6 +122,7 @@ function serverOf(installation: Installation): PostgresServer {
       // It may be stopped already, or never have started.
       await stop("immediate").catch(() => {});
       await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      release();
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What the command writes to stderr and stdout, at its most verbose, never has a password or a token in it. */
-import { expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { startRedis } from "../../../test/services/redis.js";
 import { Command, temporaryFolder } from "./command.js";
 
@@ -9,24 +9,22 @@ const VERBOSE = ["jupyter", "--log-level", "debug"];
 
 async function redisWithPassword(password: string) {
   const server = await startRedis(["--requirepass", password]);
+  onTestFinished(() => server.remove());
   return { server, url: server.url.replace("//", `//:${encodeURIComponent(password)}@`) };
 }
 
 test("starting, losing the store, getting it back, and ending", async () => {
   const { server, url } = await redisWithPassword("s3cret/pass");
   const command = new Command([...VERBOSE, "--store", url], onJupyter);
-  try {
-    await command.initialize();
-    await command.request("tasks/list");
-    await server.stop("SIGKILL");
-    const { error } = await command.request("tasks/list");
-    expect(error).toBeDefined();
-    await command.until(() => command.stderr.includes("cannot be reached"));
-    await server.start();
-    await command.until(() => command.stderr.includes("can be reached again"));
-  } finally {
-    await server.remove();
-  }
+  await command.initialize();
+  await command.request("tasks/list");
+  await server.stop("SIGKILL");
+  const { error } = await command.request("tasks/list");
+  expect(error).toBeDefined();
+  await command.until(() => command.stderr.includes("cannot be reached"));
+  await server.start();
+  await command.until(() => command.stderr.includes("can be reached again"));
+  await server.stop("SIGKILL");
   command.process.stdin.end();
   await command.ended;
   expect(command.stdout + command.stderr).not.toMatch(/s3cret|%2Fpass/);
@@ -50,10 +48,9 @@ test.each([
 });
 
 test("a wrong password", async () => {
-  const { server, url } = await redisWithPassword("right");
+  const { url } = await redisWithPassword("right");
   const command = new Command([...VERBOSE, "--store", url.replace("right", "s3cret")], onJupyter);
   expect(await command.ended).toBe(3);
-  await server.remove();
   expect(command.stderr).toContain("WRONGPASS");
   expect(command.stderr).not.toContain("s3cret");
 });
