@@ -8,7 +8,7 @@ export const EXIT = {
   failed: 1,
   /** The command line is wrong; nothing was started. */
   usage: 2,
-  /** The store or the port cannot be had, or the Jupyter Server's URL is none; nothing is served. */
+  /** The store, the port or the working folder cannot be had, or the Jupyter Server's URL is none; nothing is served. */
   cannotStart: 3,
 } as const;
 

@@ -147,5 +147,5 @@ Exit codes:
   0    ended in order: the client closed stdin, or SIGINT, SIGTERM or SIGHUP asked for it
   1    something broke while serving, or would not end within the grace period
   2    the command line is wrong
-  3    the store or the port cannot be had, or the Jupyter Server's URL is none; nothing was served
+  3    the store, the port or the working folder cannot be had, or the Jupyter Server's URL is none; nothing was served
   128+ a second signal ended it at once`;

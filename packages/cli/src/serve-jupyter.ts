@@ -21,12 +21,18 @@ export async function serveJupyter(settings: JupyterSettings, host: Host): Promi
   const log = createLogger(settings.logLevel, host.stderr);
   const shutdown = new Shutdown({ graceMs: settings.graceMs, logger: log });
   const releaseSignals = requestOnSignals(shutdown);
+  const starting = start(settings, { host, log, shutdown });
   let clean = false;
   try {
-    const serving = await start(settings, { host, log, shutdown });
-    const reason = await Promise.race([shutdown.requested, serving.ended]);
+    const reason = await Promise.race([shutdown.requested, starting.then(({ ended }) => ended)]);
     log.info({ reason }, "ending");
   } finally {
+    // What is still opening then is waited for like whatever ends, so that it can be ended too.
+    const settled = starting.then(
+      () => {},
+      () => {},
+    );
+    shutdown.add("start", () => settled);
     clean = await shutdown.end();
     releaseSignals();
   }
@@ -39,18 +45,23 @@ interface Start {
   shutdown: Shutdown;
 }
 
-/** The port comes last: whoever finds it open is served. */
+/**
+ * The port comes last: whoever finds it open is served. When the end is asked for meanwhile, what has been opened by then is the
+ * last.
+ */
 async function start(settings: JupyterSettings, { host, log, shutdown }: Start): Promise<Serving> {
   if (settings.jupyterUrl === undefined) await checkRoot(settings.rootDir);
   if (settings.store === `sqlite:${usualStoreFile(settings.stateDir)}`) await makeStateDir(settings.stateDir);
   const store = await orStartError(openStore(settings.store, host, log));
   shutdown.add("store", async () => store.close?.());
+  goOn(shutdown);
   const tasks = createTasks({ store, contract: settings.contract, ownership: ownershipOf(settings.http), logger: log });
   shutdown.add("tasks", () => tasks.close());
   const deployment = await deploymentOf(settings, host, log);
   const jupyter = await orStartError(createJupyterServer(jupyterOptions(settings, tasks, log, deployment)));
   // What does not stop may take a quarter of the grace period, so that there is time to write how it ended and to end its kernel.
   shutdown.add("jupyter", () => jupyter.close({ drainMs: drainMs(settings), stopMs: settings.graceMs / 4 }));
+  goOn(shutdown);
   for (const warning of jupyter.warnings) warn(host, warning);
   const { http } = settings;
   const serving =
@@ -59,6 +70,10 @@ async function start(settings: JupyterSettings, { host, log, shutdown }: Start):
       : await servePort(tasks, jupyter.factory, http, host, log);
   shutdown.add("connections", () => serving.close());
   return serving;
+}
+
+function goOn(shutdown: Shutdown): void {
+  if (shutdown.isRequested) throw new StartError("the end was asked for before everything had started");
 }
 
 /** The private server that needs it is started at the first call, whose caller has not chosen the folder. */

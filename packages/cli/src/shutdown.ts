@@ -21,6 +21,7 @@ export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #steps: Step[] = [];
   #request: (reason: string) => void = () => {};
+  #isRequested = false;
   /** Resolves with the reason once somebody has asked for the end. */
   readonly requested: Promise<string> = new Promise((resolve) => {
     this.#request = resolve;
@@ -35,7 +36,12 @@ export class Shutdown {
     this.#steps.push({ name, end });
   }
 
+  get isRequested(): boolean {
+    return this.#isRequested;
+  }
+
   request(reason: string): void {
+    this.#isRequested = true;
     this.#request(reason);
   }
 

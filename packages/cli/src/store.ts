@@ -15,6 +15,7 @@ import {
 } from "@claimcheck/core";
 import { resolve as resolveModule } from "import-meta-resolve";
 import type { Host } from "./host.js";
+import { unlessStuck } from "./unless-stuck.js";
 
 /** What a store is asked for by. */
 export type StoreSpec =
@@ -84,7 +85,14 @@ function withoutCredentials(text: string): string {
  */
 export async function openStore(text: string, place: StorePlace, logger: Logger = stderrLogger): Promise<TaskStore> {
   const spec = parseStoreSpec(text);
-  const store = await buildStore(spec, text, { ...place, logger });
+  const { cwd, homeDir } = place;
+  return await unlessStuck(buildAndOpen(spec, text, { cwd, homeDir, logger }), () =>
+    unusable(text, "it does not open: nothing that it could be waiting for is left"),
+  );
+}
+
+async function buildAndOpen(spec: StoreSpec, text: string, place: Surroundings): Promise<TaskStore> {
+  const store = await buildStore(spec, text, place);
   try {
     await store.open?.();
   } catch (cause) {

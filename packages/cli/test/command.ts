@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const bin = fileURLToPath(new URL("../bin/claimcheck.js", import.meta.url));
+export const bin = fileURLToPath(new URL("../bin/claimcheck.js", import.meta.url));
 
 export interface Reply {
   id?: unknown;
