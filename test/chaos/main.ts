@@ -53,3 +53,5 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`chaos: ${(error as Error).message}\n`);
   process.exitCode = 1;
 });
+// The handle of a socket that was reset at the wrong moment is never closed (Node 20), and an exit that waits for it spins.
+process.exit();
