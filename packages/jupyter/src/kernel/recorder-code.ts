@@ -26,10 +26,12 @@ def _claimcheck_install(most_bytes, page_bytes):
 
     class Log:
         def __init__(self):
+            # The first two say that the run has begun, and when: they make room for nothing.
+            self.begun = []
             self.first, self.messages, self.bytes, self.dropped, self.ended = 0, collections.deque(), 0, 0, False
 
         def add(self, message):
-            self.messages.append(message)
+            (self.begun if len(self.begun) < 2 else self.messages).append(message)
             self.bytes += size_of(message)
 
         def drop_oldest(self):
@@ -79,14 +81,16 @@ def _claimcheck_install(most_bytes, page_bytes):
                 log = logs.get(query["log"])
             if log is None:
                 return {"version": 1, "known": False}
-            start = max(query.get("from", 0), log.first)
-            page, size = [], 0
+            asked = query.get("from", 0)
+            start = following = max(asked, log.first)
+            page, size = list(log.begun) if asked == 0 else [], 0
             for message in list(log.messages)[start - log.first:]:
                 size += size_of(message)
-                if page and size > page_bytes:
+                if following > start and size > page_bytes:
                     break
-                page.append([part.decode("utf8", "replace") for part in message])
-            following = start + len(page)
+                page.append(message)
+                following += 1
+            page = [[part.decode("utf8", "replace") for part in message] for message in page]
             more = following < log.first + len(log.messages)
             return {"version": 1, "known": True, "messages": page, "next": following, "more": more,
                     "dropped": log.dropped}

@@ -53,6 +53,9 @@ test("what it keeps is bounded: the oldest of a run that prints without end make
   const { execution } = await run(connection, "for n in range(50): print('x' * 1_000_000, flush=True)\nprint('end')");
   const { log } = await recorder.read(execution.msgId);
   expect(log?.dropped).toBeGreaterThan(0);
+  // That it has begun, and when, is never dropped: without it a run that ran would look like one that did not.
+  expect(kinds(log?.messages ?? []).slice(0, 3)).toEqual(["status", "execute_input", "stream"]);
+  expect(kinds(log?.messages ?? []).filter((kind) => kind === "execute_input")).toHaveLength(1);
   const kept = JSON.stringify(log?.messages);
   expect(kept.length).toBeLessThan(40_000_000);
   expect(kept).toContain("end");
