@@ -8,8 +8,8 @@ const jupyter = inject("jupyter");
 const LONG = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)";
 
 /** What is told at once is not what the heartbeat finds. */
-const BY_NO_HEARTBEAT = { heartbeatMs: 40_000 };
-const AT_ONCE_MS = 20_000;
+const BY_NO_HEARTBEAT = { heartbeatMs: 15_000 };
+const AT_ONCE_MS = 10_000;
 
 /** Milliseconds until a promise settles. */
 async function took(promise: Promise<unknown>): Promise<number> {
@@ -51,13 +51,16 @@ describe("a restart during a run", () => {
     expect(await next).toMatchObject({ end: { state: "completed", executionCount: 1 }, stdout: "False\n" });
   });
 
-  test("of somebody else ends it kernel_restarted at once, and the next run gets the new process", async () => {
+  test("of somebody else ends it kernel_restarted at once, and the next run gets the new process, or is told that it was lost with the old one", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter, BY_NO_HEARTBEAT);
     const execution = await begin(connection, LONG);
     await rest.restartKernel(kernelId);
     expect(await took(execution.ended)).toBeLessThan(AT_ONCE_MS);
     expect(execution.end?.state).toBe("kernel_restarted");
-    expect((await run(connection, "1")).end).toMatchObject({ state: "completed", executionCount: 1 });
+    // The server may hand what is sent in that moment to the process that is gone.
+    const next = await run(connection, "1");
+    const { end } = next.end.state === "kernel_restarted" ? await run(connection, "1") : next;
+    expect(end).toMatchObject({ state: "completed", executionCount: 1 });
   });
 
   test("while nothing runs loses nothing: five restarts, and a run after each completes", async () => {
