@@ -13,10 +13,12 @@ async function cellAt({ read }: Live, path: string, index: number): Promise<Code
   return (await read(path)).cells[index] as CodeCell;
 }
 
-async function edit({ read }: Live, path: string, change: (notebook: Notebook) => void): Promise<void> {
-  const notebook = await read(path);
-  change(notebook);
-  await writeFile(join(service.rootDir, path), JSON.stringify(notebook, null, 1));
+/** Until the notebook has it, and with it all that there is to be written. */
+async function untilSaved(live: Live, path: string, index: number, text: string): Promise<void> {
+  await eventually(async () => {
+    const { outputs } = await cellAt(live, path, index);
+    return outputs.some((output) => output.output_type === "stream" && output.text === text);
+  });
 }
 
 describe.each([true, false])("with stream %s", (stream) => {
@@ -174,7 +176,7 @@ test("while a cell runs, edits and reads go on, a second run waits its turn, and
   const live = await startLive(service);
   const client = await live.connect();
   const gate = gateIn(live);
-  const path = await live.notebook([`${gate.wait}\n'first'`, "'second'"]);
+  const path = await live.notebook([`print('begun', flush=True)\n${gate.wait}\n'first'`, "'second'"]);
   const elsewhere = await live.notebook(["'elsewhere'"]);
   const first = await client.start("execute_cell", { notebook_path: path, cell_index: 0 });
   await eventually(async () => (await live.rest.listSessions()).some((each) => each.path === path));
@@ -183,19 +185,20 @@ test("while a cell runs, edits and reads go on, a second run waits its turn, and
     second.taskId,
     ({ statusMessage }) => statusMessage?.includes("queued behind another run") === true,
   );
-  await edit(live, path, ({ cells }) => cells.unshift({ ...codeCell("'inserted'"), id: "inserted" }));
+  await untilSaved(live, path, 0, "begun\n");
+  await live.edit(path, ({ cells }) => cells.unshift({ ...codeCell("'inserted'"), id: "inserted" }));
   expect(textOf(await client.run("execute_cell", { notebook_path: elsewhere, cell_index: 0 }))).toBe("'elsewhere'");
   expect(await client.get(first.taskId)).toMatchObject({ status: "working" });
   await gate.open();
 
-  expect(textOf(await client.collect(first.taskId))).toBe("'first'");
+  expect(textOf(await client.collect(first.taskId))).toBe("begun\n'first'");
   const result = await client.collect(second.taskId);
   expect(textOf(result)).toBe("'second'");
   expect(result.structuredContent?.cell).toMatchObject({ cell_index: 2, cell_id: "cell-1", saved: true });
   expect(await live.read(path)).toMatchObject({
     cells: [
       { source: "'inserted'", outputs: [] },
-      { outputs: [{ data: { "text/plain": "'first'" } }] },
+      { outputs: [{ text: "begun\n" }, { data: { "text/plain": "'first'" } }] },
       { outputs: [{ data: { "text/plain": "'second'" } }] },
     ],
   });
@@ -209,7 +212,8 @@ describe.each([true, false])("a cell that runs with stream %s and", (stream) => 
     const path = await live.notebook(["'zero'", `print('begun', flush=True)\n${gate.wait}\nprint('ended')`]);
     const { taskId } = await client.start("execute_cell", { notebook_path: path, cell_index: 1, stream });
     await client.poll(taskId, ({ statusMessage }) => statusMessage?.includes("begun") === true);
-    await edit(live, path, change);
+    if (stream) await untilSaved(live, path, 1, "begun\n");
+    await live.edit(path, change);
     await gate.open();
     return { live, path, result: await client.collect(taskId) };
   }

@@ -5,10 +5,11 @@ import { dirname, join } from "node:path";
 import { RawClient, type Reply, type WireTask } from "@claimcheck/mcp/testing";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { afterAll, onTestFinished } from "vitest";
+import { readNotebook, writeNotebook } from "../../../../test/fixtures/notebook-on-disk.js";
 import type { JupyterService } from "../../../../test/services/jupyter.js";
 import { createJupyterServer, type JupyterServer, type JupyterServerOptions } from "../../src/index.js";
 import { JupyterRest, serverAddress } from "../../src/kernel/index.js";
-import { type Cell, type CodeCell, type Notebook, NotebookFiles } from "../../src/notebook/index.js";
+import type { Cell, CodeCell, Notebook } from "../../src/notebook/index.js";
 import type { ExecutionReport } from "../../src/tools/execution-report.js";
 import { deleteSession } from "../kernel/live-kernel.js";
 
@@ -26,8 +27,13 @@ export interface Live {
   notebook(cells: readonly (string | Cell)[], options?: NotebookOptions): Promise<string>;
   /** The notebook's bytes on disk. */
   bytes(path: string): Promise<string>;
-  /** As the Jupyter Server shows it: texts are not cut into lines. */
+  /** As it is on disk, but with no text cut into lines. */
   read(path: string): Promise<Notebook>;
+  /**
+   * Changes it on disk, as another program does. What the Jupyter MCP server writes between the reading and the writing is
+   * lost, or the change is: have nothing left to be written, by waiting for what a running cell has printed.
+   */
+  edit(path: string, change: (notebook: Notebook) => void): Promise<void>;
 }
 
 export interface NotebookOptions {
@@ -53,6 +59,7 @@ export async function startLive(
   onFinished(() => jupyter.close());
   await jupyter.tasks.open();
   const fileOf = (path: string): string => join(service.rootDir, path);
+  const read = (path: string): Promise<Notebook> => readNotebook(fileOf(path));
   return {
     jupyter,
     rest,
@@ -66,7 +73,12 @@ export async function startLive(
       return path;
     },
     bytes: (path) => readFile(fileOf(path), "utf8"),
-    read: (path) => new NotebookFiles(rest).read(path),
+    read,
+    edit: async (path, change) => {
+      const notebook = await read(path);
+      change(notebook);
+      await writeNotebook(fileOf(path), notebook);
+    },
   };
 }
 
