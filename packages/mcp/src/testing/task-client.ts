@@ -90,8 +90,8 @@ export class AnsweredWithoutTask extends Error {
   }
 }
 
-/** How long waiting takes before it gives up, and pauses before it looks again, ms. */
-const PATIENCE_MS = 5000;
+/** How long waiting takes before it gives up, and pauses before it looks again, ms. A guard, which no busy machine is to set off. */
+const PATIENCE_MS = 30_000;
 const PAUSE_MS = 5;
 
 /**
@@ -183,10 +183,11 @@ export class TaskClient {
     return answer.taskId === undefined ? this.get(taskId) : viewOf(answer);
   }
 
-  /** The task's result, waited for. @throws WireError where the dialect raises the outcome */
+  /** The task's result, waited for as long as it takes. @throws WireError where the dialect raises the outcome */
   async result(taskId: string): Promise<CallToolResult> {
     // Where it is refused until the end, and where the result comes with the state.
-    const ended = this.dialect === "2025-11-25" ? undefined : await this.waitUntil(taskId, isOver);
+    const ended =
+      this.dialect === "2025-11-25" ? undefined : await this.waitUntil(taskId, isOver, Number.POSITIVE_INFINITY);
     if (this.dialect !== TASKS_EXTENSION) return (await this.#asked("tasks/result", { taskId })) as CallToolResult;
     if (ended?.result !== undefined) return ended.result;
     return resultOf({

@@ -1,6 +1,6 @@
 /** The in-memory client: one test, every dialect. */
 import { McpServer } from "@modelcontextprotocol/server";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { createTasks, type ToolContext } from "../../src/index.js";
 import { type ConnectOptions, connectInMemory, DIALECTS, FakeClock, WireError } from "../../src/testing/index.js";
@@ -116,6 +116,20 @@ describe.each(DIALECTS)("%s", (dialect) => {
     await client.waitUntil(taskId, "completed");
     await clock.advance(1000);
     await expect(client.get(taskId)).rejects.toThrow("No such task.");
+  });
+
+  it("a result is waited for however long it takes", async () => {
+    let digUp = (): void => {};
+    const dug = new Promise<string>((resolve) => (digUp = () => resolve("dug")));
+    const client = await served(() => dug, { clock: new FakeClock() })();
+    const { taskId } = await client.create("dig");
+    let hours = 0;
+    const now = vi.spyOn(Date, "now").mockImplementation(() => 3_600_000 * hours++);
+    onTestFinished(() => now.mockRestore());
+    const result = client.result(taskId);
+    await client.get(taskId);
+    digUp();
+    expect(await result).toMatchObject({ content: [{ text: "dug" }] });
   });
 
   it("waiting in vain ends, and says how the task stands", async () => {
