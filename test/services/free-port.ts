@@ -9,10 +9,15 @@ import { createServer } from "node:net";
 const FROM = 20_000;
 const TO = 32_000;
 
+/** On one that was given away just now, nobody may listen yet. */
+const given = new Set<number>();
+
 /** A port of the loopback interface that nobody listens on now. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FROM, TO);
+    if (given.has(port)) continue;
+    given.add(port);
     const server = createServer();
     try {
       await once(server.listen(port, "127.0.0.1"), "listening");

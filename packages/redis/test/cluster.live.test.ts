@@ -3,6 +3,7 @@ import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
+import { freePort } from "../../../test/services/free-port.js";
 import { type RedisServer, startRedis } from "../../../test/services/redis.js";
 import { asAdmin } from "./admin.js";
 
@@ -17,12 +18,15 @@ let client: Cluster;
 
 beforeAll(async () => {
   const settings = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"];
-  nodes = await Promise.all(SLOTS.map(() => startRedis(settings)));
+  // Left to itself, a node takes 10,000 more than its port for the others, which somebody else may have.
+  const busPorts = await Promise.all(SLOTS.map(freePort));
+  nodes = await Promise.all(busPorts.map((port) => startRedis([...settings, "--cluster-port", `${port}`])));
   for (const [at, [from, to]] of SLOTS.entries()) {
     const { url } = nodes[at] as RedisServer;
     await asAdmin(url, async (admin) => {
       await admin.call("CLUSTER", "ADDSLOTSRANGE", from, to);
-      for (const { port } of nodes) await admin.call("CLUSTER", "MEET", "127.0.0.1", port);
+      for (const [node, { port }] of nodes.entries())
+        await admin.call("CLUSTER", "MEET", "127.0.0.1", port, String(busPorts[node]));
     });
   }
   for (const { url } of nodes) {
