@@ -27,13 +27,11 @@ async function finishing(kind: string, options: object): Promise<{ taskIds: stri
 }
 
 /** Looks at each task in turn, again and again, and checks it the moment that it is seen to have ended. */
-async function watch(client: TaskClient, taskIds: readonly string[]): Promise<number> {
-  let looks = 0;
+async function watch(client: TaskClient, taskIds: readonly string[]): Promise<void> {
   for (let left = [...taskIds]; left.length > 0; ) {
     const working: string[] = [];
     for (const taskId of left) {
       const task = await client.get(taskId);
-      looks += 1;
       if (task.status === "working") working.push(taskId);
       else {
         expect(task).toMatchObject({ status: "completed" });
@@ -43,7 +41,6 @@ async function watch(client: TaskClient, taskIds: readonly string[]): Promise<nu
     }
     left = working;
   }
-  return looks;
 }
 
 it.each(Object.keys(SHARED_STORES))("on %s, in every dialect", async (kind) => {
@@ -58,7 +55,9 @@ it.each(Object.keys(SHARED_STORES))("on %s, in every dialect", async (kind) => {
       return connectInMemory(tasks, server, { dialect });
     }),
   );
+  // However long this process is held up from now on, each client has seen each task before its end.
+  for (const client of clients)
+    for (const taskId of taskIds) expect(await client.get(taskId)).toMatchObject({ status: "working" });
   begin();
-  const looks = await Promise.all(clients.map((client) => watch(client, taskIds)));
-  for (const many of looks) expect(many).toBeGreaterThan(TASKS);
+  await Promise.all(clients.map((client) => watch(client, taskIds)));
 });

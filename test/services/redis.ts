@@ -65,7 +65,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   return server;
 }
 
-/** A sentinel that watches the server on `port` under `name`, and puts a replica in its place once it has been gone for a second. */
+/** A sentinel that watches the server on `port` under `name`, and puts a replica in its place once it has been gone for some seconds. */
 export async function startSentinel(name: string, port: number): Promise<Pick<RedisServer, "port" | "remove">> {
   const program = await ensureDebianPackage("redis-server", findProgram);
   const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-sentinel-"));
@@ -73,7 +73,7 @@ export async function startSentinel(name: string, port: number): Promise<Pick<Re
   const file = join(dir, "sentinel.conf");
   const watched = [
     `monitor ${name} 127.0.0.1 ${port} 1`,
-    `down-after-milliseconds ${name} 1000`,
+    `down-after-milliseconds ${name} 3000`,
     `failover-timeout ${name} 5000`,
   ];
   await writeFile(file, [`port ${own}`, `dir ${dir}`, ...watched.map((line) => `sentinel ${line}`), ""].join("\n"));

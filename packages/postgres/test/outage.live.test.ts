@@ -128,7 +128,7 @@ test("a server that turns read-only refuses writes with the reason, and reads go
 
 test("a statement whose answer never comes is given up, and its connection with it", async () => {
   const { proxy, url } = await openProxy();
-  const { store } = await openStore({ url, signals: false, queryTimeoutMs: 300, connectTimeoutMs: 300 });
+  const { store } = await openStore({ url, signals: false, queryTimeoutMs: 1500 });
   await store.get("tsk_any");
   proxy.swallow({ toServer: true, toClient: true });
   await expect(store.get("tsk_any")).rejects.toThrow(/timeout/);
@@ -143,7 +143,8 @@ test("whoever waits takes no connection from those who ask", async () => {
   const stops = Array.from({ length: 300 }, () => store.signals?.subscribe(() => {}));
   const task = await store.create(workingTask());
   expect(await store.get(task.taskId)).toEqual(task);
-  expect(await countConnections(server.url)).toBe(2);
+  // Those of other tests may be on their way out.
+  await eventually(async () => (await countConnections(server.url)) === 2);
   for (const stop of stops) stop?.();
 });
 

@@ -120,7 +120,7 @@ test("a server that is full refuses new tasks whole, and says what to raise", as
 
 test("a listening connection whose packets vanish is noticed by its time-out of commands, and replaced", async () => {
   const { proxy, url } = await openProxy();
-  const timing = { heartbeatMs: 300, connectTimeoutMs: 500, commandTimeoutMs: 100 };
+  const timing = { heartbeatMs: 3000, connectTimeoutMs: 2000, commandTimeoutMs: 1000 };
   await listenerIsReplaced(proxy, await openStore({ url, ...timing }));
 });
 
@@ -148,24 +148,20 @@ test("a listening connection that breaks while it subscribes anew harms nobody, 
 
 test("a command whose answer never comes is given up, and its connection with it", async () => {
   const { proxy, url } = await openProxy();
-  const { store } = await openStore({ url, signals: false, commandTimeoutMs: 300 });
+  const { store } = await openStore({ url, signals: false, commandTimeoutMs: 1500 });
   proxy.swallow({ toServer: true, toClient: true });
   await expect(store.get("tsk_any")).rejects.toThrow(/cannot be reached \((Command timed out|Socket timeout)/);
   await eventually(() => proxy.accepted > 1);
   proxy.swallow({});
-  await eventually(() =>
-    store.get("tsk_any").then(
-      (task) => task === null,
-      () => false,
-    ),
-  );
+  await eventually(() => isAnswered(store.get("tsk_any")));
 });
 
 test("a store has two connections, however many wait", async () => {
   const { store } = await openStore();
   const stops = Array.from({ length: 300 }, () => store.signals?.subscribe(() => {}));
   await Promise.all(Array.from({ length: 50 }, () => store.create(workingTask())));
-  expect(await storeConnections(server.url)).toHaveLength(2);
+  // Those of other tests may be on their way out.
+  await eventually(async () => (await storeConnections(server.url)).length === 2);
   for (const stop of stops) stop?.();
   await store.close();
   await eventually(async () => (await storeConnections(server.url)).length === 0);
