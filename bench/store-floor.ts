@@ -2,6 +2,7 @@
  * Tasks created and completed per second in SQLite, PostgreSQL and Redis, one at a time and sixteen at a time, beside
  * the same bytes written by the bare client. A memory store has no client to be measured against; see `retained`.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { type Floor, postgresFloor, redisFloor, sqliteFloor, throughStore } from "./peers/floors.js";
 import { reportRatio } from "./peers/limit.js";
 import { alternate, median } from "./peers/medians.js";
@@ -45,6 +46,8 @@ for (const [name, side] of Object.entries(SIDES)) {
   const { timesTasks = 1 } = side;
   const bench = await side.store();
   const floor = await side.floor(bench.url);
+  // A store asks more of the files that it has opened a moment ago.
+  await delay(2_100);
   try {
     const ours = throughStore(bench.store);
     for (const { ways, tasks } of SIZES) {

@@ -4,38 +4,72 @@
  * then. And beside a log or an index of locks that others do not see, two processes would damage the file
  * (https://sqlite.org/howtocorrupt.html, section 2.4).
  */
-import { realpathSync, statSync } from "node:fs";
+import { realpathSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { TaskError } from "@claimcheck/core";
 
+/** What happens to a folder sooner after a look at it may bear the same time: file systems count in steps of up to this. */
+const COARSEST_STEP_MS = 2_000;
+
+interface OpenedFile {
+  file: string;
+  identity: string | undefined;
+}
+
 export class FilesInPlace {
-  readonly #opened: readonly { file: string; identity: string | undefined }[];
+  readonly #main: OpenedFile;
+  readonly #beside: readonly OpenedFile[];
+  readonly #folder: string;
+  /** The folder, as it was when everything in it was last found in its place. */
+  #settled: string | undefined;
 
   /** @param path of a file that has just been opened, and read: what SQLite puts beside it is there then, and stays */
   constructor(path: string) {
     const real = realpathSync(path);
-    const files = [path, `${real}-wal`, `${real}-shm`];
-    this.#opened = files.map((file) => ({ file, identity: identityOf(file) }));
+    this.#folder = dirname(real);
+    this.#main = opened(path);
+    this.#beside = [`${real}-wal`, `${real}-shm`].map(opened);
   }
 
-  /** @throws TaskError `store_unusable` */
+  /**
+   * The log and its index are looked at only when their folder has changed: to ask for the times of a file that is written
+   * all the time makes its next write wait for the disk longer, as its new time has to get there as well.
+   *
+   * @throws TaskError `store_unusable`
+   */
   check(): void {
-    for (const { file, identity } of this.#opened) {
-      if (identity === undefined || identity === identityOf(file)) continue;
-      throw new TaskError(
-        "store_unusable",
-        `The SQLite file ${file} was removed or replaced while this process had it open. Nothing is written any more: ` +
-          "it would be lost with the process. Put the file back where it was, or start the process again.",
-      );
-    }
+    checkIdentity(this.#main);
+    const folder = found(this.#folder);
+    const state = folder && `${identityOf(folder)}:${folder.ctimeMs}`;
+    if (state !== undefined && state === this.#settled) return;
+    for (const opened of this.#beside) checkIdentity(opened);
+    const isOld = folder !== undefined && Date.now() - folder.ctimeMs > COARSEST_STEP_MS;
+    this.#settled = isOld ? state : undefined;
+  }
+}
+
+function opened(file: string): OpenedFile {
+  return { file, identity: identityOf(found(file)) };
+}
+
+function checkIdentity({ file, identity }: OpenedFile): void {
+  if (identity === undefined || identity === identityOf(found(file))) return;
+  throw new TaskError(
+    "store_unusable",
+    `The SQLite file ${file} was removed or replaced while this process had it open. Nothing is written any more: ` +
+      "it would be lost with the process. Put the file back where it was, or start the process again.",
+  );
+}
+
+function found(file: string): Stats | undefined {
+  try {
+    return statSync(file);
+  } catch {
+    return undefined;
   }
 }
 
 /** Tells a file from any other that is there at the same time; `undefined` for none. */
-function identityOf(file: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(file);
-    return `${dev}:${ino}`;
-  } catch {
-    return undefined;
-  }
+function identityOf(stats: Stats | undefined): string | undefined {
+  return stats && `${stats.dev}:${stats.ino}`;
 }

@@ -1,20 +1,39 @@
-import { copyFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { copyFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../../../test/fixtures/eventually.js";
 import { workingTask } from "../../../test/fixtures/working-task.js";
 import { SqliteStore } from "../src/index.js";
 import { scratchFolder } from "./scratch-folder.js";
 
-async function openStore(path: string): Promise<SqliteStore> {
-  const store = new SqliteStore({ path });
-  await store.open();
-  onTestFinished(() => store.close());
-  return store;
-}
-
 const WRITES_NOTHING = "was removed or replaced while this process had it open";
 
-describe("a store whose files are taken from under it", () => {
+/** Until whatever happens to the folder from now on bears another time than what has happened to it. */
+async function nextTimeOf(folder: string): Promise<void> {
+  const probe = join(scratchFolder(), "probe");
+  await eventually(() => {
+    writeFileSync(probe, "");
+    return statSync(probe).ctimeMs > statSync(folder).ctimeMs;
+  });
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+// In a folder that has been let alone for a while, its own times tell whether anything was done to what is in it.
+describe.each([0, 3_600_000])("a store whose files are taken from under it, %i ms after they came there", (ageMs) => {
+  const systemNow = Date.now;
+
+  async function openStore(path: string): Promise<SqliteStore> {
+    const store = new SqliteStore({ path });
+    await store.open();
+    onTestFinished(() => store.close());
+    await nextTimeOf(dirname(path));
+    vi.spyOn(Date, "now").mockImplementation(() => systemNow() + ageMs);
+    return store;
+  }
+
   for (const suffix of ["", "-wal", "-shm"]) {
     test(`writes nothing while tasks.db${suffix} is away, and goes on once it is back`, async () => {
       const path = join(scratchFolder(), "tasks.db");
