@@ -4,7 +4,6 @@ export { Brand } from "./brand.js";
 export type { CancelToken } from "./cancel-source.js";
 export { CancelledError, CancelSource, HandedOverError } from "./cancel-source.js";
 export type { CancelledResult } from "./canceller.js";
-export { changedRecord } from "./changed-record.js";
 export type { Clock, Timer } from "./clock.js";
 export { systemClock } from "./clock.js";
 export type {
@@ -68,15 +67,15 @@ export {
 } from "./options.js";
 export { Outage } from "./outage.js";
 export type { PollLimiter } from "./poll-limiter.js";
-export { RecordCache } from "./record-cache.js";
+export { type RecordChange, RecordChanger, type RecordRows } from "./record-changer.js";
 export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
-export { changedTextsOf, PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
+export { PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";
 export type { TaskRuntimeOptions } from "./runtime-options.js";
 export { DEFAULT_TTL_MS, MAX_TTL_MS, RUNTIME_OPTIONS } from "./runtime-options.js";
-export type { RecordChange, ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
+export type { ServerHealth, ServerSession, ServerStoreOptions } from "./server-store.js";
 export { ServerStore } from "./server-store.js";
 export type { SignalRelay } from "./signal-relay.js";
 export { taskIdsOf } from "./signal-relay.js";

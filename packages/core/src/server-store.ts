@@ -2,15 +2,14 @@
  * The half of a store that is the same whatever server keeps the records: one way from closed to open and back, wake-ups
  * over a relay, changes made to records that are known already, and creating that outlives a connection which breaks.
  */
-import { changedRecord } from "./changed-record.js";
 import { TaskError } from "./errors.js";
 import { frozenCopy } from "./frozen-copy.js";
 import type { Logger } from "./logger.js";
-import { RecordCache } from "./record-cache.js";
-import { changedTextsOf, type RecordTexts, recordOf, recordTextsOf } from "./record-texts.js";
+import { type RecordChange, RecordChanger } from "./record-changer.js";
+import { type RecordTexts, recordTextsOf } from "./record-texts.js";
 import { SignalRelay } from "./signal-relay.js";
 import type { ListQuery, StoreSignals, TaskPage, TaskStore } from "./store.js";
-import { applyChanges, type TaskChanges, type TaskRecord } from "./task.js";
+import type { TaskChanges, TaskRecord } from "./task.js";
 
 /** How a store stands with its server. */
 export interface ServerHealth {
@@ -32,15 +31,6 @@ export interface ServerSession {
   close(): Promise<void>;
 }
 
-/** One change of a record, and what of it has to be written. */
-export interface RecordChange {
-  known: TaskRecord;
-  next: TaskRecord;
-  texts: RecordTexts;
-  /** When the change finishes the task, the instant, epoch milliseconds. */
-  finishedAt: number | undefined;
-}
-
 export interface ServerStoreOptions {
   /** The kind of server, as messages name it. */
   kind: string;
@@ -55,7 +45,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
   readonly signals?: StoreSignals;
   protected readonly relay: SignalRelay;
   readonly #kind: string;
-  readonly #cache = new RecordCache();
+  readonly #changer: RecordChanger;
   #session: Session | undefined;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -65,6 +55,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     const send = async (taskIds: string[] | null): Promise<void> => this.#session?.publish(taskIds);
     this.relay = new SignalRelay({ send, intervalMs, logger });
     if (signals) this.signals = this.relay;
+    this.#changer = new RecordChanger({ read: (taskId) => this.read(taskId), write: (change) => this.write(change) });
   }
 
   abstract get(taskId: string): Promise<TaskRecord | null>;
@@ -131,7 +122,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     this.#opening = undefined;
     const session = this.#session;
     this.#session = undefined;
-    this.#cache.clear();
+    this.#changer.clear();
     await session?.close();
   }
 
@@ -148,7 +139,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     const created = frozenCopy(record);
     for (;;) {
       if (await inserting) {
-        this.#cache.keep(created, texts);
+        this.#changer.keep(created, texts);
         return created;
       }
       const holder = await this.findByKey(record.owner, record.idempotencyKey ?? "");
@@ -171,29 +162,7 @@ export abstract class ServerStore<Session extends ServerSession> implements Task
     }
   }
 
-  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
-    if (known === null) return null;
-    if (known.version !== expectedVersion) return "conflict";
-    const changed = applyChanges(known, changes);
-    const texts = changedTextsOf(changed, changes);
-    const writing = this.write({ known, next: changed, texts, finishedAt: changes.finishedAt });
-    // As in create.
-    const next = changedRecord(known, changes);
-    const done = await writing;
-    if (done === "written") {
-      this.#cache.keep(next, texts);
-      return next;
-    }
-    this.#cache.forget(taskId);
-    return done === "conflict" ? "conflict" : null;
-  }
-
-  async #readToChange(taskId: string): Promise<TaskRecord | null> {
-    const texts = await this.read(taskId);
-    if (texts === null) return null;
-    const record = frozenCopy(recordOf(texts));
-    this.#cache.keep(record, texts);
-    return record;
+  update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
+    return this.#changer.change(taskId, expectedVersion, changes);
   }
 }

@@ -4,26 +4,24 @@ import { PAYLOADS, type PayloadTexts } from "@claimcheck/core";
 /** A longer payload, in UTF-16 units, is kept apart. A task's row with all four small ones fits a page. */
 const LARGEST_IN_ROW = 800;
 
-/** How the payloads of a record are kept. */
+/** Where payloads go. */
 export interface Placement {
   /** What goes into the task's own row, in the order of {@link PAYLOADS}. */
   inRow: (string | null)[];
   /** Bit n: payload n has a row of its own. */
   apart: number;
+  /** Bit n: payload n is written; another stays as it is, where it is. */
+  written: number;
 }
 
-const NOWHERE: Placement = { inRow: [null, null, null, null], apart: 0 };
-
-/** Where `texts` go; a payload that is not among them stays where it is `before`. */
-export function placementOf(texts: PayloadTexts, before: Placement = NOWHERE): Placement {
-  const placement: Placement = { inRow: [...before.inRow], apart: before.apart };
+export function placementOf(texts: PayloadTexts): Placement {
+  const placement: Placement = { inRow: [null, null, null, null], apart: 0, written: 0 };
   for (const [n, payload] of PAYLOADS.entries()) {
     const text = texts[payload];
     if (text === undefined) continue;
-    const isApart = text !== null && text.length > LARGEST_IN_ROW;
-    placement.inRow[n] = isApart ? null : text;
-    if (isApart) placement.apart |= 1 << n;
-    else placement.apart &= ~(1 << n);
+    placement.written |= 1 << n;
+    if (text !== null && text.length > LARGEST_IN_ROW) placement.apart |= 1 << n;
+    else placement.inRow[n] = text;
   }
   return placement;
 }

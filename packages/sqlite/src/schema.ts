@@ -11,6 +11,7 @@ export const APPLICATION_ID = 0x63_6c_61_6d;
 /**
  * `seq` numbers the tasks of this file. Bit `n` of `apart` says that payload `n` is row `4 * seq + n` of `payloads`,
  * and not in the task's own row. New rows of both tables go to the end, and need no index of their own.
+ * The listings' indexes go from old to new, though they are read the other way: what comes last is put in for the least.
  * Instants are REAL because a ttl may reach beyond what an INTEGER column would take from a JavaScript number.
  */
 const TASKS_AND_PAYLOADS = `
@@ -32,9 +33,9 @@ const TASKS_AND_PAYLOADS = `
   CREATE TABLE store.payloads (id INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT;
 
   CREATE UNIQUE INDEX store.tasks_key ON tasks (owner, idempotency_key) WHERE idempotency_key IS NOT NULL;
-  CREATE INDEX store.tasks_newest_of_owner ON tasks (owner, created_at DESC, task_id DESC);
-  CREATE INDEX store.tasks_newest ON tasks (created_at DESC, task_id DESC);
-  CREATE INDEX store.tasks_unfinished ON tasks (created_at DESC, task_id DESC) WHERE expires_at IS NULL;
+  CREATE INDEX store.tasks_newest_of_owner ON tasks (owner, created_at, task_id);
+  CREATE INDEX store.tasks_newest ON tasks (created_at, task_id);
+  CREATE INDEX store.tasks_unfinished ON tasks (created_at, task_id) WHERE expires_at IS NULL;
   CREATE INDEX store.tasks_expiry ON tasks (expires_at) WHERE expires_at IS NOT NULL;
 
   CREATE TRIGGER store.payloads_go_with_their_task AFTER DELETE ON tasks BEGIN

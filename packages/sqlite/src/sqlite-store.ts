@@ -3,6 +3,7 @@ import type {
   Clock,
   ListQuery,
   OptionRules,
+  RecordChange,
   StoreSignals,
   TaskChanges,
   TaskPage,
@@ -11,13 +12,11 @@ import type {
 } from "@claimcheck/core";
 import {
   aClock,
-  changedRecord,
-  changedTextsOf,
   checkOptions,
   durationFrom,
   frozenCopy,
   pageOf,
-  RecordCache,
+  RecordChanger,
   type RecordTexts,
   recordOf,
   recordTextsOf,
@@ -70,8 +69,10 @@ export class SqliteStore implements TaskStore {
   readonly #clock: Clock;
   readonly #busyTimeoutMs: number;
   readonly #fileSignals: FileSignals;
-  /** A change of what this process has written last needs to read none of its payloads. */
-  readonly #cache = new RecordCache();
+  readonly #changer = new RecordChanger({
+    read: (taskId) => this.#read(taskId),
+    write: (change) => this.#write(change),
+  });
   #opening: Promise<Open> | undefined;
   #open: Open | undefined;
   #closing: Promise<void> | undefined;
@@ -108,25 +109,27 @@ export class SqliteStore implements TaskStore {
 
   async create(record: TaskRecord): Promise<TaskRecord> {
     const { statements, writes } = this.#opened();
+    const texts = recordTextsOf(record);
+    const writing = writes.add(() => insertOrFind(statements, created, texts, this.#clock.now()), lengthOf(texts));
+    // The write waits for its turn.
     const created = frozenCopy(record);
-    const texts = recordTextsOf(created);
-    const insert = (): RecordTexts | undefined => insertOrFind(statements, created, texts, this.#clock.now());
-    const row = await writes.add(insert, lengthOf(texts));
+    const row = await writing;
     if (row === undefined) throw new Error(`The task id ${record.taskId} is taken.`);
     if (row !== texts) return recordOf(row);
-    this.#cache.keep(created, texts);
+    this.#changer.keep(created, texts);
     return created;
   }
 
   async get(taskId: string): Promise<TaskRecord | null> {
-    const { statements } = this.#opened();
-    return this.#find(() => statements.byId.get(searchable(taskId), this.#clock.now()));
+    const row = await this.#read(taskId);
+    return row && recordOf(row);
   }
 
   async findByKey(owner: string, idempotencyKey: string): Promise<TaskRecord | null> {
     const { statements } = this.#opened();
     const [ownerText, key] = [searchable(owner), searchable(idempotencyKey)];
-    return this.#find(() => statements.byKey.get(ownerText, key, this.#clock.now()));
+    const row = await this.#find(() => statements.byKey.get(ownerText, key, this.#clock.now()));
+    return row && recordOf(row);
   }
 
   async list(query: ListQuery): Promise<TaskPage> {
@@ -142,26 +145,7 @@ export class SqliteStore implements TaskStore {
   }
 
   async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
-    const { statements, writes } = this.#opened();
-    const known = this.#cache.at(taskId, expectedVersion) ?? (await this.#readToChange(taskId));
-    if (known === null) return null;
-    if (known.version !== expectedVersion) return "conflict";
-    const next = changedRecord(known, changes);
-    const texts = changedTextsOf(next, changes);
-    const change = { known, next, texts, finishes: changes.finishedAt !== undefined };
-    const done = await writes.add(() => changeRow(statements, change, this.#clock.now()), lengthOf(texts));
-    if (done === "written") {
-      this.#cache.keep(next, texts);
-      return next;
-    }
-    this.#cache.forget(taskId);
-    return done === "conflict" ? "conflict" : null;
-  }
-
-  async #readToChange(taskId: string): Promise<TaskRecord | null> {
-    const record = frozenCopy(await this.get(taskId));
-    if (record !== null) this.#cache.keep(record, recordTextsOf(record));
-    return record;
+    return this.#changer.change(taskId, expectedVersion, changes);
   }
 
   async sweep(limit: number): Promise<number> {
@@ -188,7 +172,7 @@ export class SqliteStore implements TaskStore {
     this.#opening = undefined;
     this.#open = undefined;
     this.#fileSignals.stop();
-    this.#cache.clear();
+    this.#changer.clear();
     // An open that failed has told its own caller, and left nothing to close.
     const opened = await opening?.catch(() => undefined);
     if (opened === undefined) return;
@@ -201,9 +185,18 @@ export class SqliteStore implements TaskStore {
     return this.#open;
   }
 
-  async #find(read: () => unknown): Promise<TaskRecord | null> {
-    const row = (await retryWhileBusy(read, this.#busyTimeoutMs)) as Row | undefined;
-    return row === undefined ? null : recordOf(row);
+  async #read(taskId: string): Promise<Row | null> {
+    const { statements } = this.#opened();
+    return this.#find(() => statements.byId.get(searchable(taskId), this.#clock.now()));
+  }
+
+  async #write(change: RecordChange): Promise<"written" | "conflict" | "gone"> {
+    const { statements, writes } = this.#opened();
+    return writes.add(() => changeRow(statements, change, this.#clock.now()), lengthOf(change.texts));
+  }
+
+  async #find(read: () => unknown): Promise<Row | null> {
+    return ((await retryWhileBusy(read, this.#busyTimeoutMs)) as Row | undefined) ?? null;
   }
 
   #dataVersion(): number | undefined {

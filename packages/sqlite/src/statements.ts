@@ -29,12 +29,12 @@ export interface Statements {
   byId: Statement;
   /** owner, key, now → the same. */
   byKey: Statement;
-  /** task id, now → the task's row alone, without what is kept apart. */
-  ownRow: Statement;
-  /** head, the payloads in the row, apart, seq. */
+  /** task id, owner, created at, version, now, head, the payloads in the row, apart, written → seq, if the record still is that one. */
   change: Statement;
   /** The same, and expires at. */
   finish: Statement;
+  /** task id, now → a row if there is such a task. */
+  exists: Statement;
   /** task id, owner, key, now → removes what has expired and is in the way of a create. */
   removeExpired: Statement;
   /** now, limit → seq of expired tasks, the longest expired first. */
@@ -54,9 +54,18 @@ export interface ListStatements {
   unfinishedOfOwner: Statement;
 }
 
-const CHANGED = "head = ?1, arguments = ?2, outcome = ?3, partial_output = ?4, checkpoint = ?5, apart = ?6";
-
 const LIVE = (now: string): string => `(expires_at IS NULL OR expires_at > ${now})`;
+
+/** One statement reads nothing of a payload but what stands in the row, and that only to leave it there. */
+const change = (alsoSet = ""): string => {
+  const column = (n: number, name: string): string => `${name} = iif(?12 & ${1 << n}, ?${7 + n}, ${name})`;
+  const columns = ["arguments", "outcome", "partial_output", "checkpoint"].map((name, n) => column(n, name));
+  return `
+    UPDATE tasks SET head = ?6, ${columns.join(", ")}, apart = (apart & ~?12) | ?11 ${alsoSet}
+    WHERE task_id = ?1 AND owner = ?2 AND created_at = ?3 AND head ->> '$.version' = ?4 AND ${LIVE("?5")}
+    RETURNING seq
+  `;
+};
 
 export function prepareStatements(database: Database): Statements {
   const list = (filter: string): Statement =>
@@ -83,12 +92,10 @@ export function prepareStatements(database: Database): Statements {
     dropPayload: database.prepare("DELETE FROM payloads WHERE id = ?"),
     byId: database.prepare(`SELECT ${RECORD} FROM tasks WHERE task_id = ?1 AND ${LIVE("?2")}`),
     byKey: database.prepare(`SELECT ${RECORD} FROM tasks WHERE owner = ?1 AND idempotency_key = ?2 AND ${LIVE("?3")}`),
-    ownRow: database.prepare(`
-      SELECT seq, head, apart, arguments, outcome, partial_output AS partialOutput, checkpoint
-      FROM tasks WHERE task_id = ?1 AND ${LIVE("?2")}
-    `),
-    change: database.prepare(`UPDATE tasks SET ${CHANGED} WHERE seq = ?7`),
-    finish: database.prepare(`UPDATE tasks SET ${CHANGED}, expires_at = ?8 WHERE seq = ?7`),
+    change: database.prepare(change()),
+    // The indexes on expiry are left alone by every change but the last.
+    finish: database.prepare(change(", expires_at = ?13")),
+    exists: database.prepare(`SELECT 1 FROM tasks WHERE task_id = ?1 AND ${LIVE("?2")}`),
     removeExpired: database.prepare(`
       DELETE FROM tasks WHERE (task_id = ?1 OR (owner = ?2 AND idempotency_key = ?3)) AND expires_at <= ?4
     `),

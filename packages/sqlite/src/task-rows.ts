@@ -5,8 +5,8 @@ import {
   type ListQuery,
   PAYLOADS,
   type PayloadTexts,
+  type RecordChange,
   type RecordTexts,
-  summaryOf,
   type TaskRecord,
 } from "@claimcheck/core";
 import { placementOf, searchable } from "./columns.js";
@@ -14,26 +14,6 @@ import type { Statements } from "./statements.js";
 
 /** A record as `byId` and `byKey` read it. */
 export type Row = RecordTexts & { seq: number; apart: number };
-
-/** A task's own row: the payloads that are kept apart are not looked at. */
-interface OwnRow {
-  seq: number;
-  head: string;
-  apart: number;
-  arguments: string | null;
-  outcome: string | null;
-  partialOutput: string | null;
-  checkpoint: string | null;
-}
-
-/** A record as it is known, what it is to become, and the texts that have to be written for that. */
-export interface Change {
-  known: TaskRecord;
-  next: TaskRecord;
-  texts: RecordTexts;
-  /** Whether it sets when the task finished. */
-  finishes: boolean;
-}
 
 /** How long a sweep holds the file, and this process's event loop, in one go. */
 const SWEEP_SLICE_MS = 10;
@@ -79,34 +59,36 @@ function putPayloads(statements: Statements, seq: number, texts: PayloadTexts, a
   }
 }
 
-/** Removes the rows of payloads that are no longer kept apart. */
-function dropPayloads(statements: Statements, seq: number, dropped: number): void {
-  for (const n of PAYLOADS.keys()) if ((dropped & (1 << n)) !== 0) statements.dropPayload.run(4 * seq + n);
-}
-
 /** Writes what a change has to write, if the record still is the one that is known. Reads and rewrites no payload that is kept apart. */
 export function changeRow(
   statements: Statements,
-  { known, next, texts, finishes }: Change,
+  { known, next, texts, finishedAt }: RecordChange,
   now: number,
 ): "written" | "conflict" | "gone" {
-  const row = statements.ownRow.get(searchable(known.taskId), now) as OwnRow | undefined;
-  if (row === undefined) return "gone";
-  if (!isOf(row, known)) return "conflict";
-  const { seq, apart: apartBefore } = row;
-  const { inRow, apart } = placementOf(texts, { inRow: PAYLOADS.map((payload) => row[payload]), apart: apartBefore });
-  // The indexes on expiry are left alone by every change but the last.
-  if (!finishes) statements.change.run(texts.head, ...inRow, apart, seq);
-  else statements.finish.run(texts.head, ...inRow, apart, seq, expiresAt(next) ?? null);
-  if (apart !== 0) putPayloads(statements, seq, texts, apart);
-  if ((apartBefore & ~apart) !== 0) dropPayloads(statements, seq, apartBefore & ~apart);
+  const { inRow, apart, written } = placementOf(texts);
+  const taskId = searchable(known.taskId);
+  // An id may have been used again: owner and birth tell whether it is still the same task.
+  const was = [taskId, searchable(known.owner), known.createdAt, known.version, now] as const;
+  const becomes = [texts.head, ...inRow, apart, written] as const;
+  const row = (
+    finishedAt !== undefined
+      ? statements.finish.get(...was, ...becomes, expiresAt(next) ?? null)
+      : statements.change.get(...was, ...becomes)
+  ) as { seq: number } | undefined;
+  if (row === undefined) return statements.exists.get(taskId, now) === undefined ? "gone" : "conflict";
+  if (apart !== 0) putPayloads(statements, row.seq, texts, apart);
+  dropPayloads(statements, row.seq, written & ~apart & presentIn(known));
   return "written";
 }
 
-/** Whether the row is of that version, and of that task: an id may have been used again. */
-function isOf({ head }: OwnRow, known: TaskRecord): boolean {
-  const { version, createdAt, owner } = summaryOf(head);
-  return version === known.version && createdAt === known.createdAt && owner === known.owner;
+/** Bit n: the record has payload n. */
+function presentIn(record: TaskRecord): number {
+  return PAYLOADS.reduce((present, payload, n) => (payload in record ? present | (1 << n) : present), 0);
+}
+
+/** Removes the rows of payloads that may have been kept apart, and are so no longer. */
+function dropPayloads(statements: Statements, seq: number, dropped: number): void {
+  for (const n of PAYLOADS.keys()) if ((dropped & (1 << n)) !== 0) statements.dropPayload.run(4 * seq + n);
 }
 
 export function listRows(statements: Statements, query: ListQuery, now: number): { head: string }[] {

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { placementOf, searchable } from "../src/columns.js";
 
 describe("the placement of payloads", () => {
+  const large = "x".repeat(801);
+
   test("puts small ones into the row and large ones apart", () => {
-    const large = "x".repeat(801);
-    expect(placementOf({ arguments: "{}", outcome: large, partialOutput: null })).toEqual({
+    expect(placementOf({ arguments: "{}", outcome: large })).toMatchObject({
       inRow: ["{}", null, null, null],
       apart: 0b0010,
     });
@@ -12,15 +13,9 @@ describe("the placement of payloads", () => {
     expect(placementOf({ arguments: "x".repeat(800) }).apart).toBe(0);
   });
 
-  test("leaves where it is what does not change", () => {
-    const large = "x".repeat(801);
-    const before = placementOf({ arguments: "{}", outcome: null, partialOutput: large, checkpoint: large });
-    expect(placementOf({}, before)).toEqual(before);
-    expect(placementOf({ checkpoint: "1", outcome: large }, before)).toEqual({
-      inRow: ["{}", null, null, "1"],
-      apart: 0b0110,
-    });
-    expect(placementOf({ partialOutput: null }, before).apart).toBe(0b1000);
+  test("writes what is given, also what is to go, and no other", () => {
+    expect(placementOf({ arguments: "{}", outcome: large, partialOutput: null }).written).toBe(0b0111);
+    expect(placementOf({})).toEqual({ inRow: [null, null, null, null], apart: 0, written: 0 });
   });
 });
 

@@ -53,17 +53,20 @@ describe("the SQLite store", () => {
       expect(await store.update(task.taskId, 2, changes)).toEqual({ ...(busy as object), ...changes, version: 3 });
     }));
 
-  test("a change of a task whose id another one has taken since is a conflict, and changes nothing", () =>
-    withStore(async (store, file, path) => {
-      const task = await store.create(workingTask());
-      file.exec("DELETE FROM tasks");
-      const elsewhere = new SqliteStore({ path });
-      await elsewhere.open();
-      const other = await elsewhere.create(workingTask({ taskId: task.taskId, createdAt: task.createdAt + 1 }));
-      await elsewhere.close();
-      expect(await store.update(task.taskId, 1, { statusMessage: "of the old one" })).toBe("conflict");
-      expect(await store.get(task.taskId)).toEqual(other);
-    }));
+  test.each([{ createdAt: 2 }, { owner: "another owner" }])(
+    "a change of a task whose id another one has taken since is a conflict, and changes nothing: %o",
+    (other) =>
+      withStore(async (store, file, path) => {
+        const task = await store.create(workingTask({ createdAt: 1 }));
+        file.exec("DELETE FROM tasks");
+        const elsewhere = new SqliteStore({ path });
+        await elsewhere.open();
+        const taken = await elsewhere.create({ ...task, ...other });
+        await elsewhere.close();
+        expect(await store.update(task.taskId, 1, { statusMessage: "of the old one" })).toBe("conflict");
+        expect(await store.get(task.taskId)).toEqual(taken);
+      }),
+  );
 
   test("a listing reads no large payload", () =>
     withStore(async (store, file) => {
