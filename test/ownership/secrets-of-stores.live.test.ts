@@ -8,9 +8,9 @@ import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../fixtures/eventually.js";
 import { recordLog } from "../fixtures/log-recorder.js";
+import { openProxy } from "../fixtures/outages.js";
 import { startPostgres } from "../services/postgres.js";
 import { startRedis } from "../services/redis.js";
-import { startTcpProxy, type TcpProxy } from "../services/tcp-proxy.js";
 
 const OWNER = JSON.stringify(["single-user"]);
 const PAYLOAD = "planted-payload-77";
@@ -68,7 +68,7 @@ const DATABASES: Record<string, { guarded: () => Promise<Guarded>; open: (url: s
 it.each(Object.keys(DATABASES))("%s", async (kind) => {
   const { guarded, open } = DATABASES[kind] as (typeof DATABASES)[string];
   const database = await guarded();
-  const { proxy, url } = await throughProxy(database.url);
+  const { proxy, url } = await openProxy(database.url);
   const logger = recordLog();
   const { Store, options } = open(url) as { Store: new (options: object) => TaskStore; options: object };
   const store = new Store({ ...options, logger });
@@ -121,10 +121,3 @@ it.each(Object.keys(DATABASES))("%s", async (kind) => {
   const { password } = new URL(database.url);
   expect(said).not.toContain(password);
 });
-
-async function throughProxy(url: string): Promise<{ proxy: TcpProxy; url: string }> {
-  const direct = new URL(url);
-  const proxy = await startTcpProxy(Number(direct.port));
-  onTestFinished(() => proxy.close());
-  return { proxy, url: url.replace(`:${direct.port}`, `:${proxy.port}`) };
-}

@@ -78,6 +78,13 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   };
 }
 
+/** A line to where `url` leads, and the URL that leads there over it. */
+export async function proxyTo(url: string): Promise<{ proxy: TcpProxy; url: string }> {
+  const { port } = new URL(url);
+  const proxy = await startTcpProxy(Number(port));
+  return { proxy, url: url.replace(`:${port}`, `:${proxy.port}`) };
+}
+
 /** Bytes of one direction on their way, in order. */
 class Delay {
   readonly #write: (chunk: Buffer) => void;

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isTaskError, MemoryStore } from "@claimcheck/core";
+import { MemoryStore } from "@claimcheck/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { unusableAs } from "../../../test/fixtures/refusal.js";
 import { openStore, parseStoreSpec } from "../src/store.js";
 
 let cwd: string;
@@ -42,15 +43,7 @@ const STORES = `
 const open = (spec: string) => openStore(spec, { cwd, homeDir: cwd });
 
 /** The message that the start fails with. */
-async function refusal(spec: string): Promise<string> {
-  const error = await open(spec).then(
-    () => new Error("it was opened"),
-    (reason: unknown) => reason,
-  );
-  if (!isTaskError(error)) throw error;
-  expect(error.code).toBe("store_unusable");
-  return error.message;
-}
+const refusal = (spec: string) => unusableAs(open(spec));
 
 describe("what a store is asked for by", () => {
   test.each([

@@ -1,23 +1,8 @@
-import {
-  DEFAULT_LIMITS,
-  InProcessRunner,
-  isTaskError,
-  type Limits,
-  type TaskError,
-  TaskRuntime,
-} from "@claimcheck/core";
+import { DEFAULT_LIMITS, InProcessRunner, type Limits, TaskRuntime } from "@claimcheck/core";
 import { describe, expect, it } from "vitest";
+import { refusalOf } from "../../../test/fixtures/refusal.js";
 import { FaultyStore, outage } from "./kit/faulty-store.js";
 import { done, endless, HeldHandler, newRuntime, openRuntime, stoppable } from "./kit/runtime.js";
-
-async function refusal(work: Promise<unknown>): Promise<TaskError> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!isTaskError(error)) throw new Error(`not refused, but ${String(error)}`);
-  return error;
-}
 
 describe("limits that are none", () => {
   it.each<[keyof Limits, unknown]>([
@@ -44,7 +29,7 @@ describe("unfinished tasks of one owner", () => {
     const { runtime, start } = await openRuntime(held.handler, { limits: { tasksPerOwner: 2 } });
     const { taskId } = await start();
     await start();
-    const refused = await refusal(start());
+    const refused = await refusalOf(start());
     expect(refused).toMatchObject({ code: "limit_reached", data: { limit: "tasksPerOwner", max: 2 } });
     expect(refused.message).toContain("2 tasks of yours are unfinished");
     expect((await runtime.list("alice")).tasks).toHaveLength(2);
@@ -57,7 +42,7 @@ describe("unfinished tasks of one owner", () => {
   it("leave the other owners theirs", async () => {
     const { start } = await openRuntime(endless, { limits: { tasksPerOwner: 1 } });
     await start();
-    await refusal(start());
+    await refusalOf(start());
     await start({ owner: "bob" });
   });
 
@@ -74,7 +59,7 @@ describe("unfinished tasks of one owner", () => {
     const cancelled = runtime.cancel("alice", taskId);
     await clock.advance(20_000);
     expect((await cancelled)?.task.status).toBe("cancelled");
-    expect((await refusal(start())).data?.limit).toBe("tasksPerOwner");
+    expect((await refusalOf(start())).data?.limit).toBe("tasksPerOwner");
   });
 
   it("do not count one whose work has stopped, failed, or never began", async () => {
@@ -98,7 +83,7 @@ describe("unfinished tasks of one owner", () => {
     store.before = () => {};
     for (let i = 0; i < 3; i += 1) await start({ idempotencyKey: "k" });
     await start();
-    await refusal(start());
+    await refusalOf(start());
   });
 });
 
@@ -107,7 +92,7 @@ describe("a retry at a limit", () => {
     const { start } = await openRuntime(endless, { limits: { tasksPerOwner: 1 } });
     const first = await start({ idempotencyKey: "k" });
     expect((await start({ idempotencyKey: "k" })).taskId).toBe(first.taskId);
-    expect((await refusal(start({ idempotencyKey: "k", arguments: { other: true } }))).code).toBe(
+    expect((await refusalOf(start({ idempotencyKey: "k", arguments: { other: true } }))).code).toBe(
       "idempotency_conflict",
     );
   });
@@ -127,7 +112,7 @@ describe("a retry at a limit", () => {
     const held = new HeldHandler();
     const { runtime, start } = await openRuntime(held.handler, { limits: { tasksPerOwner: 1 } });
     const { taskId } = await start();
-    await refusal(start({ idempotencyKey: "k" }));
+    await refusalOf(start({ idempotencyKey: "k" }));
     held.end();
     await runtime.wait("alice", taskId);
     const retried = await start({ idempotencyKey: "k", arguments: { other: true } });
@@ -140,7 +125,7 @@ describe("unfinished tasks of all owners", () => {
     const { start } = await openRuntime(endless, { limits: { tasks: 2 } });
     await start({ owner: "alice" });
     await start({ owner: "bob" });
-    expect(await refusal(start({ owner: "carol" }))).toMatchObject({ data: { limit: "tasks", max: 2 } });
+    expect(await refusalOf(start({ owner: "carol" }))).toMatchObject({ data: { limit: "tasks", max: 2 } });
   });
 });
 
@@ -152,7 +137,7 @@ describe("tasks that wait for their turn", () => {
     const calls = await Promise.allSettled(Array.from({ length: 20 }, () => start()));
     const created = calls.flatMap((settled) => (settled.status === "fulfilled" ? [settled.value] : []));
     expect(created).toHaveLength(5);
-    expect(await refusal(start())).toMatchObject({ data: { limit: "queuedTasks", max: 3 } });
+    expect(await refusalOf(start())).toMatchObject({ data: { limit: "queuedTasks", max: 3 } });
     await runtime.cancel("alice", created.at(-1)?.taskId ?? "");
     await start();
     expect(runner.queued).toBe(3);
@@ -162,7 +147,7 @@ describe("tasks that wait for their turn", () => {
     const runner = new InProcessRunner({ concurrency: 1 });
     const { start } = await openRuntime(endless, { runner, limits: { queuedTasks: 0 } });
     await start();
-    expect((await refusal(start())).data?.limit).toBe("queuedTasks");
+    expect((await refusalOf(start())).data?.limit).toBe("queuedTasks");
   });
 });
 
@@ -198,7 +183,7 @@ describe("retained tasks of one owner", () => {
   it("are limited, finished ones too, until their ttl has passed", async () => {
     const { runtime, clock, start } = await openRuntime(done, { limits: { retainedPerOwner: 2 } });
     for (let i = 0; i < 2; i += 1) await runtime.wait("alice", (await start({ ttlMs: 60_000 })).taskId);
-    const refused = await refusal(start());
+    const refused = await refusalOf(start());
     expect(refused).toMatchObject({ data: { limit: "retainedPerOwner", max: 2 } });
     expect(refused.message).toContain("shorter ttl");
     await start({ owner: "bob" });
@@ -213,7 +198,7 @@ describe("retained tasks of one owner", () => {
     held.end();
     await runtime.wait("alice", taskId);
     await start();
-    expect((await refusal(start())).data?.limit).toBe("retainedPerOwner");
+    expect((await refusalOf(start())).data?.limit).toBe("retainedPerOwner");
   });
 
   it("do not count what was never kept", async () => {
@@ -235,7 +220,7 @@ describe("requests that wait", () => {
     const { taskId } = await start();
     const controllers = [new AbortController(), new AbortController()];
     const waits = controllers.map(({ signal }) => runtime.wait("alice", taskId, { signal }));
-    expect(await refusal(runtime.wait("alice", taskId))).toMatchObject({
+    expect(await refusalOf(runtime.wait("alice", taskId))).toMatchObject({
       data: { limit: "waitersPerOwner", max: 2 },
     });
     expect((await runtime.wait("alice", ended.taskId))?.status).toBe("completed");
@@ -243,7 +228,7 @@ describe("requests that wait", () => {
     for (const controller of controllers) controller.abort();
     await Promise.allSettled(waits);
     const again = [runtime.wait("alice", taskId), runtime.wait("alice", taskId)];
-    await refusal(runtime.wait("alice", taskId));
+    await refusalOf(runtime.wait("alice", taskId));
     held.end();
     await Promise.all(again);
     expect(runtime.gauges.watchedTasks).toBe(0);
@@ -269,7 +254,7 @@ describe("requests that wait", () => {
   it("leave other owners their waiting, and cancelling is none of it", async () => {
     const { runtime, start } = await openRuntime(stoppable, { limits: { waitersPerOwner: 0 } });
     const { taskId } = await start();
-    await refusal(runtime.wait("alice", taskId));
+    await refusalOf(runtime.wait("alice", taskId));
     expect((await runtime.cancel("alice", taskId))?.cancelled).toBe(true);
   });
 });

@@ -1,17 +1,12 @@
-import { isTaskError, type ToolContext } from "@claimcheck/core";
+import type { ToolContext } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { refusalOf } from "../../../test/fixtures/refusal.js";
 import { FaultyStore, hang, outage } from "./kit/faulty-store.js";
 import { text } from "./kit/records.js";
 import { done, HeldHandler, newRuntime, openRuntime } from "./kit/runtime.js";
 
-async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  return isTaskError(error) ? error.code : undefined;
-}
+const codeOf = async (work: Promise<unknown>) => (await refusalOf(work)).code;
 
 describe("creating a task", () => {
   it("answers the record as it was created, working, though the work has ended meanwhile", async () => {

@@ -1,6 +1,7 @@
-import { isTaskError, type JsonObject, type JsonValue, type TaskError, type TaskHandle } from "@claimcheck/core";
+import { isTaskError, type JsonObject, type JsonValue, type TaskHandle } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { refusalOf } from "../../../test/fixtures/refusal.js";
 import { type Bench, type BenchOptions, done, HeldHandler, openRuntime, stoppable, taskOf } from "./kit/runtime.js";
 
 /** A task that runs until the test is over, and what its handler has of it. */
@@ -14,15 +15,6 @@ async function running(
   return { ...bench, taskId, task: taskOf(held.contexts[0]), held };
 }
 
-async function refusal(work: Promise<unknown>): Promise<TaskError> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!isTaskError(error)) throw new Error(`not refused, but ${String(error)}`);
-  return error;
-}
-
 const sized = (bytes: number): string => "x".repeat(bytes - 2);
 
 describe("a checkpoint", () => {
@@ -30,7 +22,7 @@ describe("a checkpoint", () => {
     const { task, taskId, get, held } = await running({ maxCheckpointBytes: 100 });
     expect(await task.checkpoint(sized(100))).toBe(true);
     const before = await get(taskId);
-    expect(await refusal(task.checkpoint(sized(101)))).toMatchObject({
+    expect(await refusalOf(task.checkpoint(sized(101)))).toMatchObject({
       code: "too_large",
       message:
         "The checkpoint has 101 bytes as JSON; at most 100 are kept (maxCheckpointBytes). The one before it stays. Keep what says where to go on, or raise the limit.",
@@ -46,13 +38,13 @@ describe("a checkpoint", () => {
 
   it("is counted in bytes, not in characters", async () => {
     const { task } = await running({ maxCheckpointBytes: 100 });
-    expect(await refusal(task.checkpoint("ü".repeat(60)))).toMatchObject({ data: { bytes: 122 } });
+    expect(await refusalOf(task.checkpoint("ü".repeat(60)))).toMatchObject({ data: { bytes: 122 } });
   });
 
   it("may have a MiB unless something else is set", async () => {
     const { task } = await running();
     expect(await task.checkpoint(sized(1024 * 1024))).toBe(true);
-    expect((await refusal(task.checkpoint(sized(1024 * 1024 + 1)))).code).toBe("too_large");
+    expect((await refusalOf(task.checkpoint(sized(1024 * 1024 + 1)))).code).toBe("too_large");
     const without = await running({ maxCheckpointBytes: Number.POSITIVE_INFINITY });
     expect(await without.task.checkpoint(sized(1024 * 1024 + 1))).toBe(true);
   });
@@ -74,7 +66,7 @@ describe("questions", () => {
   it("beyond the most that one task keeps are refused; the task goes on, and may ask for less", async () => {
     const { task, taskId, get } = await running({ maxQuestionsBytes: 500 });
     const before = await get(taskId);
-    const { code, message, data } = await refusal(task.ask(ask(sized(600))));
+    const { code, message, data } = await refusalOf(task.ask(ask(sized(600))));
     expect(code).toBe("too_large");
     expect(message).toMatch(
       /^With this question .* have \d+ bytes as JSON; at most 500 are kept \(maxQuestionsBytes\)\./,
@@ -104,7 +96,7 @@ describe("questions", () => {
     await settle();
     const before = await get(taskId);
     const key = before?.questions[0]?.key ?? "";
-    expect(await refusal(runtime.answer("alice", taskId, key, { text: sized(500) }))).toMatchObject({
+    expect(await refusalOf(runtime.answer("alice", taskId, key, { text: sized(500) }))).toMatchObject({
       code: "too_large",
       message: expect.stringMatching(/^With this answer .*maxQuestionsBytes.* The question stays open/),
       data: { limit: "maxQuestionsBytes", max: 500 },
@@ -150,7 +142,7 @@ describe("what is kept of a request", () => {
     const held = new HeldHandler();
     const { start, runtime } = await openRuntime(held.handler, { maxKeptRequestBytes: 100 });
     const request = { clientInfo: { name: sized(200), version: "1" } };
-    expect(await refusal(start({ request, idempotencyKey: "a" }))).toMatchObject({
+    expect(await refusalOf(start({ request, idempotencyKey: "a" }))).toMatchObject({
       code: "too_large",
       message: expect.stringMatching(/^What is kept of the request .* has 2\d\d bytes as JSON; at most 100 are kept/),
       data: { limit: "maxKeptRequestBytes", max: 100 },
@@ -167,7 +159,9 @@ describe("what is kept of a request", () => {
     const { start } = await openRuntime(done);
     const request = (bytes: number): JsonObject => ({ a: sized(bytes - 6) });
     await start({ request: request(256 * 1024) });
-    expect((await refusal(start({ request: request(256 * 1024 + 1) }))).data).toMatchObject({ bytes: 256 * 1024 + 1 });
+    expect((await refusalOf(start({ request: request(256 * 1024 + 1) }))).data).toMatchObject({
+      bytes: 256 * 1024 + 1,
+    });
   });
 });
 

@@ -1,24 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { PostgresStore, type PostgresStoreOptions } from "@claimcheck/postgres";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
-import { isAnswered, type OpenedStore, outageCases } from "../../../test/fixtures/outages.js";
+import { isAnswered, type OpenedStore, openProxy, outageCases } from "../../../test/fixtures/outages.js";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
 import { type PostgresServer, startPostgres } from "../../../test/services/postgres.js";
-import { startTcpProxy, type TcpProxy } from "../../../test/services/tcp-proxy.js";
 import { asAdmin, countConnections, killConnections } from "./admin.js";
 
 let server: PostgresServer;
-const closing: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(() => server.remove());
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 interface Opened extends OpenedStore {
   store: PostgresStore;
@@ -29,15 +24,9 @@ async function openStore(options: PostgresStoreOptions = {}): Promise<Opened> {
   const schema = options.schema ?? `outage_${randomBytes(8).toString("hex")}`;
   const logger = recordLog();
   const store = new PostgresStore({ url: server.url, schema, logger, poolSize: 3, ...options });
-  closing.push(() => store.close());
+  onTestFinished(() => store.close());
   await store.open();
   return { store, schema, log: logger.lines, openAnother: async () => (await openStore({ schema })).store };
-}
-
-async function openProxy(): Promise<{ proxy: TcpProxy; url: string }> {
-  const proxy = await startTcpProxy(server.port);
-  closing.push(() => proxy.close());
-  return { proxy, url: server.url.replace(`:${server.port}`, `:${proxy.port}`) };
 }
 
 /** Runs `during` while nobody else can touch the schema's tasks. */
@@ -58,7 +47,7 @@ outageCases({
   name: "PostgreSQL",
   unreachable: /PostgreSQL at 127\.0\.0\.1:\d+\/postgres: /,
   openStore,
-  openProxy,
+  serverUrl: () => server.url,
   killConnections: () => killConnections(server.url),
   crash: () => server.stop("immediate"),
   start: () => server.start(),
@@ -127,7 +116,7 @@ test("a server that turns read-only refuses writes with the reason, and reads go
 });
 
 test("a statement whose answer never comes is given up, and its connection with it", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const { store } = await openStore({ url, signals: false, queryTimeoutMs: 1500 });
   await store.get("tsk_any");
   proxy.swallow({ toServer: true, toClient: true });

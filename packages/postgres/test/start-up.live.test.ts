@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { isTaskError } from "@claimcheck/core";
 import { PostgresStore, type PostgresStoreOptions } from "@claimcheck/postgres";
 import { Pool } from "pg";
 import { expect, inject, test } from "vitest";
+import { unusableAs } from "../../../test/fixtures/refusal.js";
 import { workingTask } from "../../../test/fixtures/working-task.js";
 import { freePort } from "../../../test/services/free-port.js";
 import { asAdmin } from "./admin.js";
@@ -10,16 +10,8 @@ import { asAdmin } from "./admin.js";
 const { url } = inject("postgres");
 const fresh = (): string => `start_${randomBytes(8).toString("hex")}`;
 
-/** Why a store of these options cannot be opened. */
-async function refusal(options: PostgresStoreOptions): Promise<string> {
-  try {
-    await new PostgresStore({ schema: fresh(), ...options }).open();
-  } catch (error) {
-    expect(isTaskError(error) && error.code).toBe("store_unusable");
-    return String((error as Error).message);
-  }
-  throw new Error("The store was opened.");
-}
+const open = async (options: PostgresStoreOptions) => new PostgresStore({ schema: fresh(), ...options }).open();
+const refusal = (options: PostgresStoreOptions) => unusableAs(open(options));
 
 function urlOf(change: (url: URL) => void): string {
   const changed = new URL(url);

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isTaskError } from "@claimcheck/core";
 import { PostgresStore, type PostgresStoreOptions } from "@claimcheck/postgres";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
+import { unusableAs } from "../../../test/fixtures/refusal.js";
+import { tryOut } from "../../../test/fixtures/server-stores.js";
 import { workingTask } from "../../../test/fixtures/working-task.js";
 import { type Certificates, makeCertificates } from "../../../test/services/certificates.js";
 import { type PostgresServer, startPostgres } from "../../../test/services/postgres.js";
@@ -37,27 +38,8 @@ function urlOf(parameters: Record<string, string>, to: PostgresServer = server):
   return url.href;
 }
 
-async function use(options: PostgresStoreOptions): Promise<void> {
-  const store = new PostgresStore({ schema: fresh(), ...options });
-  try {
-    await store.open();
-    const task = await store.create(workingTask());
-    expect(await store.get(task.taskId)).toEqual(task);
-    expect(store.health).toEqual({ state: "ok", signals: "connected" });
-  } finally {
-    await store.close();
-  }
-}
-
-/** Why a store of these options cannot be opened. */
-async function refusal(options: PostgresStoreOptions): Promise<string> {
-  const error = await use(options).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(isTaskError(error) && error.code).toBe("store_unusable");
-  return String((error as Error).message);
-}
+const use = async (options: PostgresStoreOptions) => tryOut(new PostgresStore({ schema: fresh(), ...options }));
+const refusal = (options: PostgresStoreOptions) => unusableAs(use(options));
 
 test.each(["prefer", "require", "verify-ca", "verify-full"])(
   "sslmode=%s is TLS with a server that proves who it is",

@@ -2,25 +2,26 @@ import { randomBytes } from "node:crypto";
 import type { TaskRecord } from "@claimcheck/core";
 import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
-import { isAnswered, listenerIsReplaced, type OpenedStore, outageCases } from "../../../test/fixtures/outages.js";
+import {
+  isAnswered,
+  listenerIsReplaced,
+  type OpenedStore,
+  openProxy,
+  outageCases,
+} from "../../../test/fixtures/outages.js";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
 import { type RedisServer, startRedis } from "../../../test/services/redis.js";
-import { startTcpProxy, type TcpProxy } from "../../../test/services/tcp-proxy.js";
 import { asAdmin, killConnections, storeConnections } from "./admin.js";
 
 let server: RedisServer;
-const closing: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   server = await startRedis(["--appendfsync", "always"]);
 });
 afterAll(() => server.remove());
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 interface Opened extends OpenedStore {
   store: RedisStore;
@@ -31,29 +32,23 @@ async function openStore(options: RedisStoreOptions = {}): Promise<Opened> {
   const logger = recordLog();
   const where = options.client === undefined ? { url: server.url } : {};
   const store = new RedisStore({ ...where, prefix, logger, ...options });
-  closing.push(() => store.close());
+  onTestFinished(() => store.close());
   await store.open();
   return { store, log: logger.lines, openAnother: async () => (await openStore({ prefix })).store };
-}
-
-async function openProxy(): Promise<{ proxy: TcpProxy; url: string }> {
-  const proxy = await startTcpProxy(server.port);
-  closing.push(() => proxy.close());
-  return { proxy, url: `redis://127.0.0.1:${proxy.port}` };
 }
 
 outageCases({
   name: "Redis",
   unreachable: /Redis at 127\.0\.0\.1:\d+: cannot be reached \(.+\)/,
   openStore,
-  openProxy,
+  serverUrl: () => server.url,
   killConnections: () => killConnections(server.url),
   crash: () => server.stop("SIGKILL"),
   start: () => server.start(),
 });
 
 test("an update whose answer is lost rejects, and the record tells what became of it", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const { store } = await openStore({ url, signals: false });
   const created = await store.create(workingTask());
   // The first use of a script takes two messages; only the last one's answer is to be lost.
@@ -68,7 +63,7 @@ test("an update whose answer is lost rejects, and the record tells what became o
 });
 
 test("an update that does not reach the server rejects and has changed nothing", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const { store } = await openStore({ url, signals: false });
   const task = await store.create(workingTask());
   proxy.swallow({ toServer: true });
@@ -119,15 +114,15 @@ test("a server that is full refuses new tasks whole, and says what to raise", as
 });
 
 test("a listening connection whose packets vanish is noticed by its time-out of commands, and replaced", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const timing = { heartbeatMs: 3000, connectTimeoutMs: 2000, commandTimeoutMs: 1000 };
   await listenerIsReplaced(proxy, await openStore({ url, ...timing }));
 });
 
 test("a listening connection that breaks while it subscribes anew harms nobody, and comes back", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => 10 });
-  closing.push(async () => client.disconnect());
+  onTestFinished(() => client.disconnect());
   const duplicate = client.duplicate.bind(client);
   let breaks = 3;
   client.duplicate = (override) => {
@@ -147,7 +142,7 @@ test("a listening connection that breaks while it subscribes anew harms nobody, 
 });
 
 test("a command whose answer never comes is given up, and its connection with it", async () => {
-  const { proxy, url } = await openProxy();
+  const { proxy, url } = await openProxy(server.url);
   const { store } = await openStore({ url, signals: false, commandTimeoutMs: 1500 });
   proxy.swallow({ toServer: true, toClient: true });
   await expect(store.get("tsk_any")).rejects.toThrow(/cannot be reached \((Command timed out|Socket timeout)/);

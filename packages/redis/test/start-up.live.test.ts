@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { isTaskError } from "@claimcheck/core";
 import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
 import { Redis } from "ioredis";
-import { afterEach, expect, inject, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
+import { unusableAs } from "../../../test/fixtures/refusal.js";
 import { completion, workingTask } from "../../../test/fixtures/working-task.js";
 import { freePort } from "../../../test/services/free-port.js";
 import { type RedisServer, startRedis } from "../../../test/services/redis.js";
@@ -11,35 +11,21 @@ import { asAdmin } from "./admin.js";
 
 const { url } = inject("redis");
 const fresh = (): string => `start_${randomBytes(8).toString("hex")}`;
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 async function openServer(...settings: string[]): Promise<RedisServer> {
   const server = await startRedis(settings);
-  closing.push(() => server.remove());
+  onTestFinished(() => server.remove());
   return server;
 }
 
 async function openStore(options: RedisStoreOptions): Promise<RedisStore> {
   const store = new RedisStore({ prefix: fresh(), ...options });
-  closing.push(() => store.close());
+  onTestFinished(() => store.close());
   await store.open();
   return store;
 }
 
-/** Why a store of these options cannot be opened. */
-async function refusal(options: RedisStoreOptions): Promise<string> {
-  try {
-    await openStore(options);
-  } catch (error) {
-    expect(isTaskError(error) && error.code).toBe("store_unusable");
-    return String((error as Error).message);
-  }
-  throw new Error("The store was opened.");
-}
+const refusal = (options: RedisStoreOptions) => unusableAs(openStore(options));
 
 test("a wrong password is named as the cause, and never shown", async () => {
   const { port } = await openServer("--requirepass", "right");

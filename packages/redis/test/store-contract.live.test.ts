@@ -1,53 +1,9 @@
-import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
-import { outageCases, type StoreHarness, storeContract } from "@claimcheck/store-contract";
-import { inject, test } from "vitest";
-import { startTcpProxy } from "../../../test/services/tcp-proxy.js";
+import { RedisStore } from "@claimcheck/redis";
+import { inject } from "vitest";
+import { serverStoreContract } from "../../../test/fixtures/server-stores.js";
 
-const { url } = inject("redis");
-
-// Each case waits for most of its time, and has a store of its own. Long enough for what others do meanwhile.
-const each = { test: test.concurrent, ttlMs: 4000, signalWithinMs: 20_000 };
-storeContract({ ...each, open: () => openFresh(url), without: ["outage"] });
-storeContract({ ...each, open: openBreakable, groups: [outageCases] });
-
-/** On a line that can be cut. Nothing large goes over it, so that it need not be waited for long. */
-async function openBreakable(): Promise<StoreHarness> {
-  const proxy = await startTcpProxy(Number(new URL(url).port));
-  const breakable = new URL(url);
-  breakable.port = String(proxy.port);
-  const harness = await openFresh(breakable.href, { commandTimeoutMs: 1500, connectTimeoutMs: 1500 });
-  const swallow = (isOut: boolean) => (): void => {
-    proxy.swallow({ toServer: isOut, toClient: isOut });
-    proxy.cut();
-  };
-  const close = async (): Promise<void> => {
-    await harness.close();
-    await proxy.close();
-  };
-  return { ...harness, outage: { begin: swallow(true), end: swallow(false) }, close };
-}
-
-async function openFresh(url: string, options: RedisStoreOptions = {}): Promise<StoreHarness> {
-  const prefix = `contract_${randomBytes(8).toString("hex")}`;
-  const opened: RedisStore[] = [];
-  const open = async (): Promise<RedisStore> => {
-    const store = new RedisStore({ url, prefix, ...options });
-    opened.push(store);
-    await store.open();
-    return store;
-  };
-  const store = await open();
-  return {
-    store,
-    now: async () => Number(await opened.at(-1)?.now()),
-    advance: sleep,
-    openAnother: open,
-    reopen: async () => {
-      await store.close();
-      return open();
-    },
-    close: () => Promise.all(opened.map((each) => each.close())),
-  };
-}
+serverStoreContract({
+  url: inject("redis").url,
+  newStore: (url, prefix, timeoutMs) =>
+    new RedisStore({ url, prefix, commandTimeoutMs: timeoutMs, connectTimeoutMs: timeoutMs }),
+});

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { isTaskError } from "@claimcheck/core";
 import { RedisStore, type RedisStoreOptions } from "@claimcheck/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
 import { recordLog } from "../../../test/fixtures/log-recorder.js";
+import { unusableAs } from "../../../test/fixtures/refusal.js";
+import { tryOut } from "../../../test/fixtures/server-stores.js";
 import { workingTask } from "../../../test/fixtures/working-task.js";
 import { type Certificates, makeCertificates } from "../../../test/services/certificates.js";
 import { freePort } from "../../../test/services/free-port.js";
@@ -37,27 +38,8 @@ async function startWithTls(authClients: "yes" | "no"): Promise<[server: RedisSe
 
 const fresh = (): string => `tls_${randomBytes(8).toString("hex")}`;
 
-async function use(options: RedisStoreOptions): Promise<void> {
-  const store = new RedisStore({ prefix: fresh(), ...options });
-  try {
-    await store.open();
-    const task = await store.create(workingTask());
-    expect(await store.get(task.taskId)).toEqual(task);
-    expect(store.health).toEqual({ state: "ok", signals: "connected" });
-  } finally {
-    await store.close();
-  }
-}
-
-/** Why a store of these options cannot be opened. */
-async function refusal(options: RedisStoreOptions): Promise<string> {
-  const error = await use(options).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(isTaskError(error) && error.code).toBe("store_unusable");
-  return String((error as Error).message);
-}
+const use = async (options: RedisStoreOptions) => tryOut(new RedisStore({ prefix: fresh(), ...options }));
+const refusal = (options: RedisStoreOptions) => unusableAs(use(options));
 
 test.each(["rediss", "valkeys", "REDISS", "Valkeys"])(
   "%s:// is TLS, with a server that proves who it is",
