@@ -1,6 +1,5 @@
 /** The handler's side of its attempt: what the tool says of its task and asks of people, for as long as that counts. */
-import type { RunningAttempt } from "./attempt.js";
-import type { AttemptHost } from "./attempt-host.js";
+import { type AttemptHost, isTaken } from "./attempt-host.js";
 import {
   type Interrupt,
   type InterruptOptions,
@@ -10,6 +9,7 @@ import {
 } from "./context.js";
 import type { InterruptLadder } from "./interrupt-ladder.js";
 import type { JsonObject, JsonValue } from "./json.js";
+import type { LeasedTask } from "./leased-task.js";
 import { describeError } from "./logger.js";
 import { OpenQuestions } from "./open-questions.js";
 import { type Report, Reporter } from "./reporter.js";
@@ -19,15 +19,19 @@ import type { StrayErrorTaker } from "./stray-errors.js";
 import type { Progress, Question } from "./task.js";
 import type { AttemptEvent } from "./transitions.js";
 
+/** The attempt, as its handle knows it. */
+export type HandledAttempt = LeasedTask & Pick<StrayErrorTaker, "fail">;
+
 export class AttemptHandle implements StrayErrorTaker {
   readonly taskId: string;
-  readonly #attempt: RunningAttempt;
+  readonly #attempt: HandledAttempt;
   readonly #host: AttemptHost;
   readonly #ladder: InterruptLadder;
   #reporter: Reporter | undefined;
   #questions: OpenQuestions | undefined;
+  #isSettled = false;
 
-  constructor(attempt: RunningAttempt, host: AttemptHost, ladder: InterruptLadder) {
+  constructor(attempt: HandledAttempt, host: AttemptHost, ladder: InterruptLadder) {
     this.taskId = attempt.taskId;
     this.#attempt = attempt;
     this.#host = host;
@@ -51,16 +55,26 @@ export class AttemptHandle implements StrayErrorTaker {
     this.#questions?.withdrawAll("task_ended");
   }
 
+  /** The handler has ended: what it left behind says nothing more. */
+  settled(): void {
+    this.#isSettled = true;
+  }
+
   /** Nothing more is written. */
   close(): void {
     this.#reporter?.close();
     this.withdrawQuestions();
   }
 
+  /** Whether what the tool says still counts. */
+  get #isOpen(): boolean {
+    return !this.#isSettled && !this.#attempt.isOver;
+  }
+
   // --- what the tool says ----------------------------------------------------------------------------------------
 
   sendProgress(current: number, { total, message }: { total?: number; message?: string } = {}): boolean {
-    if (!this.#attempt.isOpen || !Number.isFinite(current)) return false;
+    if (!this.#isOpen || !Number.isFinite(current)) return false;
     const progress: Progress = { current };
     if (total !== undefined && Number.isFinite(total)) progress.total = total;
     if (message !== undefined) progress.message = boundedText(message);
@@ -69,11 +83,12 @@ export class AttemptHandle implements StrayErrorTaker {
     return true;
   }
 
-  readonly log: Log = (level, data, logger) =>
-    this.#attempt.isOpen && this.#host.tellLog(this.taskId, { level, data, ...(logger !== undefined && { logger }) });
+  log(...[level, data, logger]: Parameters<Log>): boolean {
+    return this.#isOpen && this.#host.tellLog(this.taskId, { level, data, ...(logger !== undefined && { logger }) });
+  }
 
   recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
-    if (!this.#attempt.isOpen) return false;
+    if (!this.#isOpen) return false;
     this.#report().outputs(outputsSoFar);
     return true;
   }
@@ -87,7 +102,7 @@ export class AttemptHandle implements StrayErrorTaker {
 
   async #writeReport(report: Report): Promise<void> {
     try {
-      await this.#attempt.apply({ type: "report", epoch: this.#attempt.epoch, ...report });
+      await this.#attempt.write({ type: "report", epoch: this.#attempt.epoch, ...report });
     } catch (error) {
       this.#host.outageLogger.warn(
         { taskId: this.taskId, error: describeError(error) },
@@ -98,7 +113,7 @@ export class AttemptHandle implements StrayErrorTaker {
   }
 
   registerInterrupt(stop: Interrupt, options: InterruptOptions = {}): boolean {
-    if (!this.#attempt.isRunning) return false;
+    if (this.#isSettled) return false;
     this.#ladder.register(stop, options.escalate);
     return true;
   }
@@ -124,7 +139,7 @@ export class AttemptHandle implements StrayErrorTaker {
   }
 
   async #say(event: AttemptEvent): Promise<boolean> {
-    return this.#attempt.isOpen ? this.#attempt.apply(event) : false;
+    return this.#isOpen && isTaken(await this.#attempt.write(event));
   }
 
   /** An error that the handler left behind, thrown from a timer or an unhandled rejection. */
@@ -135,7 +150,7 @@ export class AttemptHandle implements StrayErrorTaker {
   // --- what it asks ----------------------------------------------------------------------------------------------
 
   async ask(request: QuestionRequest): Promise<JsonObject> {
-    if (!this.#attempt.isOpen) throw new QuestionWithdrawnError("task_ended");
+    if (!this.#isOpen) throw new QuestionWithdrawnError("task_ended");
     this.#questions ??= this.#openQuestions();
     return this.#questions.ask(request);
   }
@@ -144,7 +159,7 @@ export class AttemptHandle implements StrayErrorTaker {
     return new OpenQuestions({
       deadlines: this.#host.deadlines,
       now: () => this.#host.now(),
-      recorded: () => this.#attempt.task?.questions ?? [],
+      recorded: () => this.#attempt.record?.questions ?? [],
       put: (question) => this.#putQuestion(question),
       withdraw: (key) => this.#withdraw(key),
     });
@@ -152,17 +167,17 @@ export class AttemptHandle implements StrayErrorTaker {
 
   /** @throws TaskError `too_large` */
   async #putQuestion(question: Question): Promise<boolean> {
-    if (!this.#attempt.isOpen) return false;
+    if (!this.#isOpen) return false;
     const { epoch } = this.#attempt;
     const mostBytes = this.#host.settings.maxQuestionsBytes;
-    const applied = await this.#attempt.applied({ type: "ask", epoch, question, mostBytes });
+    const applied = await this.#attempt.write({ type: "ask", epoch, question, mostBytes });
     if (applied?.refused === "too_large") throw questionTooLarge(applied.task.questions, question, mostBytes);
-    return applied !== null && applied.refused === undefined;
+    return isTaken(applied);
   }
 
   async #withdraw(key: string): Promise<void> {
     try {
-      await this.#attempt.apply({ type: "withdraw", epoch: this.#attempt.epoch, key });
+      await this.#attempt.write({ type: "withdraw", epoch: this.#attempt.epoch, key });
     } catch (error) {
       this.#host.logger.error(
         { taskId: this.taskId, error: describeError(error) },

@@ -12,6 +12,14 @@ import type { AttemptEvent, Refusal } from "./transitions.js";
 /** What an event came to: the record as it now is, and why the event was refused if it was. `null`: no such record. */
 export type Applied = { task: TaskRecord; refused?: Refusal } | null;
 
+/** Whether the record is now as the event has it. */
+export function isTaken(applied: Applied): boolean {
+  return applied !== null && applied.refused === undefined;
+}
+
+/** What an attempt writes of its task. */
+export type Move = AttemptEvent | { type: "request_cancel" };
+
 /** What an attempt needs of the runtime. */
 export interface AttemptHost {
   readonly logger: Logger;
@@ -29,8 +37,8 @@ export interface AttemptHost {
   leaseUntilAt(): number;
   /** Whether somebody will be there to try again. */
   mayRetry(): boolean;
-  /** Decides and writes `event`, reading anew as long as others write in between. */
-  apply(task: TaskRecord, event: AttemptEvent | { type: "request_cancel" }): Promise<Applied>;
+  /** Decides and writes `move`, reading anew as long as others write in between. */
+  apply(task: TaskRecord, move: Move): Promise<Applied>;
   tellProgress(taskId: string, progress: Progress): void;
   /** Answers whether somebody hears it. */
   tellLog(taskId: string, message: LogMessage): boolean;

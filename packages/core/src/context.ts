@@ -157,6 +157,47 @@ export function recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
   return currentTask.getStore()?.recordOutput(outputsSoFar) ?? false;
 }
 
+/** The context of one call. Its helpers are made when they are asked for: most handlers never ask. */
+export class CallContext implements ToolContext {
+  readonly #cancelSource: CancelSource;
+  readonly task: TaskHandle | null;
+  readonly #caller: Caller;
+  readonly request: JsonObject;
+  readonly input: unknown;
+
+  constructor(
+    cancelSource: CancelSource,
+    task: TaskHandle | null,
+    caller: Caller,
+    { request, input }: Pick<ToolContext, "request" | "input">,
+  ) {
+    this.#cancelSource = cancelSource;
+    this.task = task;
+    this.#caller = caller;
+    this.request = request;
+    this.input = input;
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancelSource.signal;
+  }
+
+  get cancelToken(): CancelToken {
+    return this.#cancelSource;
+  }
+
+  get sendProgress(): SendProgress {
+    return (current, options) => this.#caller.sendProgress(current, options);
+  }
+
+  get log(): Log {
+    return (level, data, logger) => this.#caller.log(level, data, logger);
+  }
+}
+
+/** Who hears what a handler says. */
+type Caller = Pick<ToolContext, "sendProgress" | "log">;
+
 /**
  * The context of a direct call, and the source that cancels it.
  * @param caller who hears of it. Default: nobody.
@@ -164,21 +205,10 @@ export function recordOutput(outputsSoFar: readonly JsonValue[]): boolean {
 export function directContext(
   request: JsonObject,
   input: unknown,
-  { sendProgress = unheard, log = unheard }: Partial<Pick<ToolContext, "sendProgress" | "log">> = {},
+  { sendProgress = unheard, log = unheard }: Partial<Caller> = {},
 ): { context: ToolContext; cancelSource: CancelSource } {
   const cancelSource = new CancelSource();
-  const context: ToolContext = {
-    get signal() {
-      return cancelSource.signal;
-    },
-    cancelToken: cancelSource,
-    task: null,
-    sendProgress,
-    log,
-    request,
-    input,
-  };
-  return { context, cancelSource };
+  return { context: new CallContext(cancelSource, null, { sendProgress, log }, { request, input }), cancelSource };
 }
 
 function unheard(): boolean {

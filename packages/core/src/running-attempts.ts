@@ -76,7 +76,7 @@ export class RunningAttempts {
   /** Resolves when what runs has ended by itself; what waits for a person is not waited for. */
   async drained(): Promise<void> {
     const worthWaiting = [...this.#attempts.values()].filter(
-      (attempt) => (attempt.isRunning || attempt.isEnding) && attempt.task?.status !== "input_required",
+      (attempt) => (attempt.isRunning || attempt.isEnding) && attempt.record?.status !== "input_required",
     );
     await Promise.all(worthWaiting.map((attempt) => attempt.whenLeft()));
   }
@@ -93,7 +93,7 @@ export class RunningAttempts {
   }
 
   #putDown(attempt: RunningAttempt): Promise<void> {
-    const mayRunAgain = attempt.task?.recovery !== "fail" || !attempt.isRunning;
+    const mayRunAgain = attempt.record?.recovery !== "fail" || !attempt.isRunning;
     if (mayRunAgain && !this.#options.singleProcess) return attempt.release();
     return attempt.stopAndFail("shutdown", "The server shut down before the work ended.");
   }

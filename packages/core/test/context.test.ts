@@ -5,6 +5,7 @@ import {
   type JsonValue,
   recordOutput,
   registerInterrupt,
+  type TaskNews,
 } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
@@ -77,6 +78,20 @@ describe("the ambient helpers", () => {
     await start();
     await settle();
     expect(late).toBe(false);
+  });
+});
+
+describe("the context of a task", () => {
+  it("has helpers that may be taken out of it", async () => {
+    const heard: TaskNews["type"][] = [];
+    const { runtime, start } = await openRuntime((_args, { sendProgress, log, cancelToken, signal, task }) => {
+      const said = [sendProgress(1), log("info", "one"), signal.aborted, cancelToken.isCancelled(), task !== null];
+      return { kind: "result", result: { said } };
+    });
+    const { taskId } = await start({ watcher: (news) => heard.push(news.type) > 0 });
+    const said = [true, true, false, false, true];
+    expect(await runtime.wait("alice", taskId)).toMatchObject({ outcome: { result: { said } } });
+    expect(heard.slice(0, 2)).toEqual(["progress", "log"]);
   });
 });
 

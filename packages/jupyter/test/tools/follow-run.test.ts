@@ -66,7 +66,7 @@ function call(kind: "task" | "direct"): Call {
       return true;
     },
   } as unknown as TaskHandle;
-  const ctx = kind === "task" ? Object.create(context, { task: { value: task } }) : context;
+  const ctx = kind === "task" ? Object.defineProperty(context, "task", { value: task }) : context;
   return { clock: new FakeClock(0), ctx, cancelSource, interrupts };
 }
 
