@@ -25,6 +25,7 @@ export function verdict(report, vitestExitCode) {
   else if (vitestExitCode !== 0 && counts.failed === 0)
     remarks.push(`every test passed, yet vitest ended with ${vitestExitCode}; its errors are above`);
   if (remarks.length > 0) counts.failed += 1;
+  remarks.push(...flaky(report));
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
   return {
     line: `${counts.passed} passed, ${counts.failed} failed${skipped}`,
@@ -41,6 +42,16 @@ function countTests(report) {
     if (file.status === "failed" && !noticed) counts.failed += 1;
   }
   return counts;
+}
+
+/** What passed on a second try alone, with what the first one said: a fault all the same, of the test or of the product. */
+function flaky(report) {
+  const tests = (report?.testResults ?? []).flatMap((file) => file.assertionResults.map((test) => ({ file, ...test })));
+  return tests
+    .filter(({ status, failureMessages }) => status === "passed" && failureMessages.length > 0)
+    .map(({ file, fullName, failureMessages }) => {
+      return `passed on a second try alone: ${file.name} > ${fullName}\n${failureMessages.join("\n")}`;
+    });
 }
 
 /** What is neither passed nor failed did not run: skipped, todo, or cut off by an error in a hook. */

@@ -63,6 +63,17 @@ test("a run that breaks off without a report counts as failed", () => {
   expect(run).toMatchObject({ line: "0 passed, 1 failed", exitCode: 1 });
 });
 
+test("what passes on a second try alone is named, with what the first one said", () => {
+  const once =
+    'import { test } from "vitest"; let tries = 0; test("wavers", () => { if (tries++ === 0) throw new Error("not yet"); });';
+  const retrying = { "vitest.config.ts": "export default { test: { retry: 1 } };" };
+  const run = runVitest({ "a.test.ts": once, ...retrying });
+  expect(run).toMatchObject({ line: "1 passed, 0 failed", exitCode: 0 });
+  expect(run.remarks).toEqual([expect.stringMatching(/second try alone: .*a\.test\.ts > wavers\n.*not yet/)]);
+  const twice = once.replace("=== 0", "<= 1");
+  expect(runVitest({ "a.test.ts": twice, ...retrying })).toMatchObject({ line: "0 passed, 1 failed", remarks: [] });
+});
+
 /** Inside the repository, so that the files find vitest. */
 function runVitest(files: Record<string, string>): ReturnType<typeof verdict> {
   mkdirSync(join(root, ".cache"), { recursive: true });
