@@ -27,14 +27,20 @@ export function runCommand(command: readonly string[], options: CommandOptions):
     output = (output + text).slice(-KEPT_CHARACTERS);
   };
   return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: options.timeoutMs,
-      env: options.env ?? process.env,
-    });
-    child.stdout.setEncoding("utf8").on("data", keep);
-    child.stderr.setEncoding("utf8").on("data", keep);
-    child.on("error", (error) => resolve({ exitCode: null, output: error.message }));
-    child.on("close", (exitCode) => resolve({ exitCode, output: output.trim() }));
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: options.env ?? process.env });
+    const pipes = [child.stdout, child.stderr];
+    for (const pipe of pipes) pipe.setEncoding("utf8").on("data", keep);
+    // The time-out of `spawn` itself goes on after a command that could not be started, and holds this process open; and what the
+    // command has started may keep its pipes when it is killed.
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      for (const pipe of pipes) pipe.destroy();
+    }, options.timeoutMs);
+    const end = (result: CommandResult): void => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    child.on("error", (error) => end({ exitCode: null, output: error.message }));
+    child.on("close", (exitCode) => end({ exitCode, output: output.trim() }));
   });
 }
