@@ -7,7 +7,8 @@ export interface Host {
   env: Readonly<Record<string, string | undefined>>;
   /** @throws StartError when it is not there any more */
   readonly cwd: string;
-  homeDir: string;
+  /** @throws StartError when this user has none */
+  readonly homeDir: string;
   platform: NodeJS.Platform;
   /** Whether a person sits at stdin, and no client. */
   isInteractive: boolean;
@@ -21,11 +22,13 @@ export function processHost(): Host {
   const isInteractive = process.stdin.isTTY === true;
   return {
     env,
-    // Read when it is needed: without it there is still somewhere to say what is wrong.
+    // The folders are read when they are needed: without one there is still somewhere to say what is wrong.
     get cwd() {
       return workingFolder();
     },
-    homeDir: homedir(),
+    get homeDir() {
+      return homeFolder();
+    },
     platform,
     isInteractive,
     stdout,
@@ -39,5 +42,16 @@ function workingFolder(): string {
   } catch (cause) {
     const message = "the folder that this was started in is not there any more; start it in another one";
     throw new StartError(message, { cause });
+  }
+}
+
+/** In a container the user may be a number alone, without a name or a folder. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch (cause) {
+    throw new StartError("this user has no home folder: set HOME, or XDG_STATE_HOME to a folder for what is kept", {
+      cause,
+    });
   }
 }

@@ -85,14 +85,13 @@ function withoutCredentials(text: string): string {
  */
 export async function openStore(text: string, place: StorePlace, logger: Logger = stderrLogger): Promise<TaskStore> {
   const spec = parseStoreSpec(text);
-  const { cwd, homeDir } = place;
-  return await unlessStuck(buildAndOpen(spec, text, { cwd, homeDir, logger }), () =>
+  return await unlessStuck(buildAndOpen(spec, text, { place, logger }), () =>
     unusable(text, "it does not open: nothing that it could be waiting for is left"),
   );
 }
 
-async function buildAndOpen(spec: StoreSpec, text: string, place: Surroundings): Promise<TaskStore> {
-  const store = await buildStore(spec, text, place);
+async function buildAndOpen(spec: StoreSpec, text: string, surroundings: Surroundings): Promise<TaskStore> {
+  const store = await buildStore(spec, text, surroundings);
   try {
     await store.open?.();
   } catch (cause) {
@@ -105,15 +104,16 @@ async function buildAndOpen(spec: StoreSpec, text: string, place: Surroundings):
 }
 
 /** Where, and to whom it talks. */
-interface Surroundings extends StorePlace {
+interface Surroundings {
+  place: StorePlace;
   logger: Logger;
 }
 
-async function buildStore(spec: StoreSpec, text: string, place: Surroundings): Promise<TaskStore> {
+async function buildStore(spec: StoreSpec, text: string, surroundings: Surroundings): Promise<TaskStore> {
   if (spec.kind === "memory") return new MemoryStore();
-  if (spec.kind === "module") return await moduleStore(spec, text, place);
+  if (spec.kind === "module") return await moduleStore(spec, text, surroundings.place);
   try {
-    return await ownStore(spec, place);
+    return await ownStore(spec, surroundings);
   } catch (cause) {
     throw unusable(text, reason(cause), cause);
   }
@@ -122,9 +122,8 @@ async function buildStore(spec: StoreSpec, text: string, place: Surroundings): P
 /** Loaded when asked for: nobody waits for the driver of a store that another one uses. */
 async function ownStore(
   spec: Extract<StoreSpec, { kind: "sqlite" | "postgres" | "redis" }>,
-  place: Surroundings,
+  { place, logger }: Surroundings,
 ): Promise<TaskStore> {
-  const { logger } = place;
   if (spec.kind === "sqlite") {
     const { SqliteStore } = await import("@claimcheck/sqlite");
     return new SqliteStore({ path: filePath(spec.file, place) });
