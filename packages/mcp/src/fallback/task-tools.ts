@@ -108,10 +108,24 @@ export const TASK_TOOLS: Readonly<Record<string, TaskTool>> = {
   },
 };
 
+type InputSchema = ReturnType<typeof fromJsonSchema<JsonObject>>;
+
+/** By tool. One for all servers, of which every request may have its own: the SDK compiles a schema to code and keeps it for ever. */
+const inputSchemas = new Map<TaskTool, InputSchema>();
+
+function inputSchemaOf(tool: TaskTool): InputSchema {
+  const { properties, required } = tool;
+  const schema =
+    inputSchemas.get(tool) ?? fromJsonSchema<JsonObject>({ type: "object", properties, required } as never);
+  inputSchemas.set(tool, schema);
+  return schema;
+}
+
 /** Registers the tools on a server; they are the binding's for as long as the server lives. */
 export function registerTaskTools(binding: Binding): void {
-  for (const [name, { title, description, properties, required, readOnly, run }] of Object.entries(TASK_TOOLS)) {
-    const inputSchema = fromJsonSchema<JsonObject>({ type: "object", properties, required } as never);
+  for (const [name, tool] of Object.entries(TASK_TOOLS)) {
+    const { title, description, readOnly, run } = tool;
+    const inputSchema = inputSchemaOf(tool);
     const annotations = { readOnlyHint: readOnly, openWorldHint: false };
     binding.mcp.registerTool(name, { title, description, inputSchema, annotations }, (args, context) =>
       toolResult(binding, args, context, run),

@@ -3,6 +3,7 @@ import type { JsonObject } from "@claimcheck/core";
 import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
+import { registerTaskTools } from "../../src/fallback/task-tools.js";
 import type { ToolContext } from "../../src/index.js";
 import { modernScene } from "../wire/modern-client.js";
 import { gate, type RawClient, type Reply } from "../wire/raw-client.js";
@@ -28,6 +29,17 @@ it("are listed where they were asked for, each with what it is for", async () =>
   const listed = (await client.request("tools/list")).result?.tools as { name: string; description: string }[];
   expect(listed.map(({ name }) => name).sort()).toEqual(["dig", ...NAMES].sort());
   for (const { name, description } of listed) if (name !== "dig") expect(description.length).toBeGreaterThan(40);
+});
+
+it("have one schema each for all servers, since the SDK keeps whatever it compiles for ever", () => {
+  const [one, other] = [0, 1].map(() => {
+    const schemas: unknown[] = [];
+    const registerTool = (_name: string, { inputSchema }: { inputSchema: unknown }) => schemas.push(inputSchema);
+    registerTaskTools({ mcp: { registerTool } } as never);
+    return schemas;
+  });
+  expect(one).toHaveLength(NAMES.length);
+  for (const [index, schema] of (one ?? []).entries()) expect(other?.[index]).toBe(schema);
 });
 
 describe("an id that is foreign, expired or invented", () => {
