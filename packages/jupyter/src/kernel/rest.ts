@@ -153,9 +153,14 @@ export class JupyterRest {
   /**
    * A file or folder.
    * @param options.content default: true. @param options.hash asks for the hash; default: false.
+   * @param options.type has a file read as a notebook that is none by its name.
    */
-  async getContents(path: string, options: { content?: boolean; hash?: boolean } = {}): Promise<ContentsModel> {
+  async getContents(
+    path: string,
+    options: { content?: boolean; hash?: boolean; type?: "notebook" } = {},
+  ): Promise<ContentsModel> {
     const query = new URLSearchParams({
+      ...(options.type === undefined ? {} : { type: options.type }),
       ...(options.content === false ? { content: "0" } : {}),
       ...(options.hash ? { hash: "1" } : {}),
     });
@@ -168,6 +173,11 @@ export class JupyterRest {
     file: { type: "notebook" | "file"; format: "json" | "text" | "base64"; content: unknown },
   ): Promise<ContentsModel> {
     return toContents(await this.#long("PUT", contentsPath(path), `file ${path}`, file));
+  }
+
+  /** Renames or moves a file or folder. Refused (`refused`, status 409) where there is something at `newPath`. */
+  async renameContents(path: string, newPath: string): Promise<ContentsModel> {
+    return toContents(await this.#long("PATCH", contentsPath(path), `file ${path}`, { path: newPath }));
   }
 
   #get(path: readonly string[], subject: string): Promise<unknown> {
@@ -191,7 +201,7 @@ export class JupyterRest {
   }
 }
 
-type Method = "GET" | "POST" | "PUT" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 function contentsPath(path: string): string[] {
   return ["api", "contents", ...path.split("/").filter((segment) => segment !== "")];

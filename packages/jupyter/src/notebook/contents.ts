@@ -6,6 +6,7 @@
  * write lies a moment in which another writer's change can still be lost; nothing in the API closes it.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { ContentsModel, JupyterRest } from "../kernel/index.js";
 import { JupyterError } from "../kernel/index.js";
 import { Turns } from "../turns.js";
@@ -17,7 +18,7 @@ import type { Notebook } from "./nbformat.js";
 import { parseNotebook, problemsOf } from "./validate.js";
 
 /** The part of the REST client that notebooks need. */
-export type ContentsApi = Pick<JupyterRest, "getContents" | "putContents">;
+export type ContentsApi = Pick<JupyterRest, "getContents" | "putContents" | "renameContents">;
 
 /** What the server had before the edit, and whether it knew it to be invalid. */
 interface NotebookFile {
@@ -51,10 +52,13 @@ export type SaveOutcome =
 const MAX_ATTEMPTS = 5;
 
 /**
- * The server writes a file over itself, so that for a moment there is only a part of it, and a read at that moment is
- * refused as one of a file that is no notebook. It is made again after each of these pauses.
+ * The server writes a notebook over itself, with a copy of what it was beside it. Whoever reads it before it is whole has
+ * the server take it for the remains of a crash: it is set aside as `….invalid`, where its writer goes on, and the copy is
+ * put in its place; and if the writer has ended in between, there is no copy any more, and nothing in its place. Nearly all
+ * of that time the file is empty, so an empty one is not read, but looked at again after each of these pauses; and so is one
+ * whose reading failed.
  */
-const HALF_WRITTEN_PAUSES_MS = [50, 200, 500];
+const HALF_WRITTEN_PAUSES_MS = [50, 200, 500, 1_000];
 
 /** Reads and edits notebooks. Edits of one path are made one after the other, and a read sees every edit begun before it. */
 export class NotebookFiles {
@@ -68,13 +72,14 @@ export class NotebookFiles {
 
   /** @throws JupyterError, NotebookError `not_a_notebook` or `unsupported_format` */
   async read(path: string): Promise<Notebook> {
-    const { notebook } = await this.#inTurn(path, () => this.#get(path));
+    const { notebook } = await this.#inTurn(path, () => this.#get(path, { wasThere: false }));
     return notebook;
   }
 
   /**
    * Applies `edit` to the notebook and writes it. `edit` is called again on the newer notebook when somebody else wrote
-   * meanwhile, so it has to find its cell by id. When it throws, or answers the notebook it was given, nothing is written.
+   * meanwhile, so it has to find its cell by id; and on what it made itself after a write that the server said had failed, so
+   * that twice must come to the same as once. When it throws, or answers the notebook it was given, nothing is written.
    *
    * @throws JupyterError, NotebookError, and whatever `edit` throws
    */
@@ -100,15 +105,18 @@ export class NotebookFiles {
 
   async #update(path: string, edit: (notebook: Notebook) => Notebook): Promise<NotebookUpdate> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const file = await this.#get(path);
+      const file = await this.#get(path, { wasThere: attempt > 1 });
       const edited = edit(file.notebook);
       const warnings = problemsOf(file.notebook);
       if (edited === file.notebook) return { notebook: edited, repairs: [], warnings };
       const { notebook, repairs } = repairIds(edited);
       refuseNewProblems(warnings, problemsOf(notebook));
-      if (!(await this.#isCurrent(path, file.revision))) continue;
-      await this.#put(path, notebook, file);
-      return { notebook, repairs, warnings };
+      try {
+        if (!(await this.#isCurrent(path, file.revision))) continue;
+        if (await this.#put(path, notebook, file)) return { notebook, repairs, warnings };
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isOfSettingAside(error)) throw error;
+      }
     }
     throw new NotebookError(
       "conflict",
@@ -116,29 +124,40 @@ export class NotebookFiles {
     );
   }
 
-  async #get(path: string): Promise<NotebookFile> {
-    const model = await this.#model(path);
-    if (model.type !== "notebook") throw notANotebook(path, model.type);
+  async #get(path: string, { wasThere }: { wasThere: boolean }): Promise<NotebookFile> {
+    const model = await this.#model(path, wasThere);
     return { notebook: parseNotebook(model.content), revision: revisionOf(model), message: model.message };
   }
 
-  async #model(path: string): Promise<ContentsModel> {
-    for (const pauseMs of HALF_WRITTEN_PAUSES_MS) {
+  /** A notebook that was there a moment ago and is not, the server has set aside. */
+  async #model(path: string, wasThere: boolean): Promise<ContentsModel> {
+    let isKnown = wasThere;
+    for (let tries = 0; ; tries++) {
+      const pauseMs = HALF_WRITTEN_PAUSES_MS[tries];
       try {
+        const { type, size } = await this.#api.getContents(path, { content: false });
+        if (type !== "notebook") throw notANotebook(path, type);
+        isKnown = true;
+        if (size === 0) throw new NotebookError("not_a_notebook", `${path} is empty, or is just being written.`);
         return await this.#api.getContents(path, { hash: true });
       } catch (error) {
-        if (!isUnreadable(error)) throw await this.#folderError(path, error);
+        if (pauseMs === undefined || !isKnown || !isOfWriting(error)) throw error;
+        if (isNotFound(error)) await this.#putBack(path);
       }
       await delay(pauseMs);
     }
-    return await this.#api.getContents(path, { hash: true });
   }
 
-  /** Asked for the hash of a folder, servers fail without saying that it is one. */
-  async #folderError(path: string, error: unknown): Promise<unknown> {
-    if (!JupyterError.is(error) || error.code !== "server_error") return error;
-    const { type } = await this.#api.getContents(path, { content: false });
-    return type === "directory" ? notANotebook(path, type) : error;
+  /** The server renames nothing to the name of something that is there. */
+  async #putBack(path: string): Promise<void> {
+    const aside = `${path}.invalid`;
+    try {
+      await this.#api.getContents(aside, { type: "notebook" });
+      await this.#api.renameContents(aside, path);
+    } catch (error) {
+      // There is none, or only a part of it, or somebody else was faster: the next read tells.
+      if (!JupyterError.is(error)) throw error;
+    }
   }
 
   async #isCurrent(path: string, { hash, lastModified }: Revision): Promise<boolean> {
@@ -146,13 +165,22 @@ export class NotebookFiles {
     return hash !== null && now.hash !== null ? hash === now.hash : lastModified === now.lastModified;
   }
 
-  /** The server saves an invalid notebook all the same and says so in a message. */
-  async #put(path: string, notebook: Notebook, before: NotebookFile): Promise<void> {
-    const { message } = await this.#api.putContents(path, { type: "notebook", format: "json", content: notebook });
-    if (message === null || before.message !== null) return;
-    throw new NotebookError(
-      "saved_invalid",
-      `The server has saved ${path} and finds it invalid: ${message.split("\n", 1)[0]}`,
+  /**
+   * Whether the notebook is there now: of one that was set aside meanwhile the server says so too, but with the time of the
+   * copy that is in its place. An invalid notebook it saves all the same, and says so in a message.
+   */
+  async #put(path: string, notebook: Notebook, before: NotebookFile): Promise<boolean> {
+    const answer = await this.#api.putContents(path, { type: "notebook", format: "json", content: notebook });
+    if (answer.message !== null && before.message === null) {
+      throw new NotebookError(
+        "saved_invalid",
+        `The server has saved ${path} and finds it invalid: ${answer.message.split("\n", 1)[0]}`,
+      );
+    }
+    // Not by the time alone, which is coarse on some file systems.
+    const isAsBefore = answer.lastModified === before.revision.lastModified && before.revision.hash !== null;
+    return (
+      !isAsBefore || isDeepStrictEqual(notebook, before.notebook) || !(await this.#isCurrent(path, before.revision))
     );
   }
 
@@ -161,9 +189,18 @@ export class NotebookFiles {
   }
 }
 
-/** What the server says of a file that is no JSON, or not yet. */
-function isUnreadable(error: unknown): boolean {
-  return JupyterError.is(error) && error.status === 400;
+/** What may be over when the notebook has been written: an empty file, one that is no JSON yet, one that is set aside. */
+function isOfWriting(error: unknown): boolean {
+  return error instanceof NotebookError || isOfSettingAside(error) || (JupyterError.is(error) && error.status === 400);
+}
+
+/** Between the two moves of setting aside there is nothing at the path, nor after them if the second one failed. */
+function isOfSettingAside(error: unknown): boolean {
+  return isNotFound(error) || (JupyterError.is(error) && error.code === "server_error");
+}
+
+function isNotFound(error: unknown): boolean {
+  return JupyterError.is(error) && error.code === "not_found";
 }
 
 function notANotebook(path: string, type: string): NotebookError {
@@ -204,7 +241,7 @@ function unsaved(error: unknown, path: string): SaveOutcome | undefined {
       message: `The cell is no code cell any more. Its outputs are in this result only.`,
     };
   }
-  if (JupyterError.is(error) && error.code === "not_found") {
+  if (isNotFound(error)) {
     return {
       saved: false,
       reason: "notebook_deleted",

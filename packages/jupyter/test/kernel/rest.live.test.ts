@@ -67,6 +67,19 @@ describe("contents", () => {
     expect(await readFile(join(jupyter.rootDir, path), "utf8")).toBe("two");
   });
 
+  test("a file is renamed, but not to the name of another one, and read as the notebook that its name hides", async () => {
+    await mkdir(join(jupyter.rootDir, dir), { recursive: true });
+    const [from, to] = [`${dir}/n.ipynb.invalid`, `${dir}/n.ipynb`];
+    const content = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [] });
+    await rest.putContents(from, { type: "file", format: "text", content });
+    expect(await rest.getContents(from, { type: "notebook" })).toMatchObject({ content: { nbformat: 4 } });
+    expect(await rest.renameContents(from, to)).toMatchObject({ path: to, type: "notebook" });
+    await expect(rest.getContents(from)).rejects.toMatchObject({ code: "not_found" });
+    await rest.putContents(from, { type: "file", format: "text", content: "other" });
+    await expect(rest.renameContents(from, to)).rejects.toMatchObject({ code: "refused", status: 409 });
+    expect(await rest.getContents(from)).toMatchObject({ content: "other" });
+  });
+
   test("a missing file is not found, by name", async () => {
     await expect(rest.getContents("no/such.ipynb")).rejects.toMatchObject({
       code: "not_found",

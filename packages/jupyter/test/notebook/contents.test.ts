@@ -19,18 +19,28 @@ const run = { outputs: [output], executionCount: 7 };
 /** A server with one file, which can be made to change at the worst moment. */
 class OneFile implements ContentsApi {
   content: unknown;
+  /** What the server has set aside. */
+  aside: unknown;
   /** What the server says of the file's validity. */
   message: string | null = null;
   type: ContentsModel["type"] = "notebook";
+  size = 1;
   writes = 0;
+  /** Called before each reading of the content. */
+  beforeReading: () => void = () => {};
   /** Called before each look at the revision that precedes a write. */
   beforeLook: () => void = () => {};
-  readonly #hashes: boolean;
+  /** Called before each write is answered. */
+  beforeAnswer: () => void = () => {};
+  readonly #options: { hashes?: boolean; isCoarse?: boolean };
   #revision = 1;
+  /** As it was before the last write. */
+  #copy: { content: unknown; revision: number } | undefined;
 
-  constructor(content: unknown, options: { hashes?: boolean } = {}) {
+  /** @param options.isCoarse has all times be the same, so that only its content tells one state from another. */
+  constructor(content: unknown, options: { hashes?: boolean; isCoarse?: boolean } = {}) {
     this.content = content;
-    this.#hashes = options.hashes ?? true;
+    this.#options = options;
   }
 
   /** Somebody else writes. */
@@ -39,31 +49,66 @@ class OneFile implements ContentsApi {
     this.#revision++;
   }
 
+  /** Somebody reads while it is written; with `isLost`, the copy was removed too soon to be put in its place. */
+  setAside({ isLost }: { isLost: boolean }): void {
+    this.aside = this.content;
+    this.content = isLost ? undefined : this.#copy?.content;
+    if (!isLost) this.#revision = this.#copy?.revision ?? 0;
+  }
+
   async getContents(path: string, options: { content?: boolean; hash?: boolean } = {}): Promise<ContentsModel> {
-    if (options.content === false) this.beforeLook();
-    if (this.content === undefined) throw new JupyterError("not_found", `no file ${path}`);
-    return this.#model(path, options.content === false ? null : structuredClone(this.content));
+    if (path.endsWith(".invalid")) return this.#model(path, this.aside);
+    if (options.content === false) {
+      if (options.hash) this.beforeLook();
+      return { ...this.#model(path, this.content), content: null };
+    }
+    this.beforeReading();
+    return this.#model(path, structuredClone(this.content));
   }
 
   async putContents(path: string, file: { content: unknown }): Promise<ContentsModel> {
     await new Promise((resolve) => setImmediate(resolve));
     this.writes++;
+    this.#copy = { content: this.content, revision: this.#revision };
     this.change(structuredClone(file.content));
-    return this.#model(path, null);
+    this.beforeAnswer();
+    return { ...this.#model(path, this.content), content: null };
+  }
+
+  async renameContents(path: string, newPath: string): Promise<ContentsModel> {
+    if (this.content !== undefined) throw new JupyterError("refused", `there is a file ${newPath}`, { status: 409 });
+    const model = this.#model(path, this.aside);
+    this.change(this.aside);
+    this.aside = undefined;
+    return model;
   }
 
   #model(path: string, content: unknown): ContentsModel {
-    const base = { name: path, path, type: this.type, created: "", lastModified: `t${this.#revision}`, writable: true };
-    const hash = this.#hashes
-      ? { hash: `h${this.#revision}`, hashAlgorithm: "x" }
+    if (content === undefined) throw new JupyterError("not_found", `no file ${path}`, { status: 404 });
+    const { hashes = true, isCoarse = false } = this.#options;
+    const lastModified = isCoarse ? "t" : `t${this.#revision}`;
+    const base = { name: path, path, type: this.type, created: "", lastModified, writable: true };
+    const hash = hashes
+      ? { hash: isCoarse ? JSON.stringify(content) : `h${this.#revision}`, hashAlgorithm: "x" }
       : { hash: null, hashAlgorithm: null };
-    return { ...base, ...hash, mimetype: null, format: null, size: null, content, message: this.message };
+    return { ...base, ...hash, mimetype: null, format: null, size: this.size, content, message: this.message };
   }
 
   cell(index: number): Cell | undefined {
     return (this.content as Notebook).cells[index];
   }
 }
+
+const unreadable = new JupyterError("refused", "Unreadable Notebook", { status: 400 });
+const failed = new JupyterError("server_error", "Unhandled error", { status: 500 });
+
+/** Calls each of `turns` once, in order. */
+function inOrder(...turns: (() => void)[]): () => void {
+  return () => turns.shift()?.();
+}
+const throwing = (error: Error) => () => {
+  throw error;
+};
 
 describe("saving a run", () => {
   it("puts outputs and prompt number into the cell, and changes nothing else", async () => {
@@ -196,43 +241,111 @@ describe("updates", () => {
     expect((await files.update("nb.ipynb", edit)).warnings).toEqual(['the notebook: unknown member "novel"']);
   });
 
-  it("reads again when the server is caught at writing the file", async () => {
-    const file = new OneFile(sample);
-    let refusals = 2;
-    const api: ContentsApi = {
-      putContents: (...args) => file.putContents(...args),
-      getContents: async (...args) => {
-        if (refusals-- > 0) throw new JupyterError("refused", "Unreadable Notebook", { status: 400 });
-        return await file.getContents(...args);
-      },
-    };
-    expect(await new NotebookFiles(api).read("nb.ipynb")).toEqual(sample);
-  });
-
-  it("gives up a file that stays unreadable, with what the server says of it", async () => {
-    const api: ContentsApi = {
-      putContents: () => Promise.reject(new Error("not to be called")),
-      getContents: () => Promise.reject(new JupyterError("refused", "Unreadable Notebook", { status: 400 })),
-    };
-    await expect(new NotebookFiles(api).read("nb.ipynb")).rejects.toThrow("Unreadable Notebook");
-  });
-
-  it("says that a folder is no notebook, also where the server fails on it", async () => {
-    const file = new OneFile(sample);
-    file.type = "directory";
-    const api: ContentsApi = {
-      putContents: (...args) => file.putContents(...args),
-      getContents: async (path, options) => {
-        if (options?.hash) throw new JupyterError("server_error", "Keys unexpectedly None", { status: 500 });
-        return await file.getContents(path, options);
-      },
-    };
-    await expect(new NotebookFiles(api).read("folder")).rejects.toThrow("folder is a directory and no notebook");
-  });
-
-  it("of something that is no notebook are refused", async () => {
+  it("of something that is no notebook are refused, and its content is not asked for", async () => {
     const file = new OneFile([]);
     file.type = "directory";
+    file.beforeReading = throwing(failed);
     await expect(new NotebookFiles(file).read("folder")).rejects.toThrow("folder is a directory and no notebook");
+  });
+});
+
+describe("a notebook that is just being written", () => {
+  const save = (file: OneFile) => new NotebookFiles(file).saveRun("nb.ipynb", cellKey(sample, 1), run);
+  const read = (file: OneFile) => new NotebookFiles(file).read("nb.ipynb");
+
+  it("is not read before there is something of it", async () => {
+    const file = new OneFile(sample);
+    file.size = 0;
+    file.beforeReading = () => expect(file.size).not.toBe(0);
+    setTimeout(() => {
+      file.size = 1;
+    }, 100);
+    expect(await read(file)).toEqual(sample);
+  });
+
+  it("is read again while it is no JSON yet, and then given up with what the server says of it", async () => {
+    const file = new OneFile(sample);
+    file.beforeReading = inOrder(throwing(unreadable), throwing(failed));
+    expect(await read(file)).toEqual(sample);
+    file.beforeReading = throwing(unreadable);
+    await expect(read(file)).rejects.toThrow("Unreadable Notebook");
+  });
+
+  it("is given up when it stays empty", async () => {
+    const file = new OneFile(sample);
+    file.size = 0;
+    await expect(read(file)).rejects.toThrow("nb.ipynb is empty, or is just being written.");
+  });
+
+  it("and is set aside by our reading is put back when nothing is in its place", async () => {
+    const file = new OneFile(sample);
+    const setAside = () => {
+      file.setAside({ isLost: true });
+      throw failed;
+    };
+    file.beforeReading = inOrder(setAside);
+    expect(await read(file)).toEqual(sample);
+    expect(file).toMatchObject({ content: sample, aside: undefined });
+  });
+
+  it("and is set aside stays there when another one is in its place", async () => {
+    const file = new OneFile(sample);
+    const newer = { ...sample, metadata: { newer: true } };
+    const setAside = () => {
+      file.setAside({ isLost: true });
+      throw failed;
+    };
+    file.beforeReading = inOrder(setAside);
+    const rename = file.renameContents.bind(file);
+    file.renameContents = (...args) => {
+      file.change(newer);
+      return rename(...args);
+    };
+    expect(await read(file)).toEqual(newer);
+    expect(file).toMatchObject({ content: newer, aside: sample });
+  });
+
+  it("and is set aside by another reader is edited and written again, whatever is in its place", async () => {
+    for (const isLost of [false, true]) {
+      const file = new OneFile(sample);
+      file.beforeAnswer = inOrder(() => file.setAside({ isLost }));
+      expect(await save(file)).toMatchObject({ saved: true, index: 1 });
+      expect(file.cell(1)).toMatchObject({ outputs: [output], execution_count: 7 });
+      expect(file.writes).toBe(2);
+    }
+  });
+
+  it("keeps what somebody else writes before it is written again", async () => {
+    const file = new OneFile(sample);
+    file.beforeAnswer = inOrder(() => file.setAside({ isLost: false }));
+    const others = { ...sample, cells: [code("new", "0"), ...sample.cells] };
+    file.beforeLook = inOrder(
+      () => {},
+      () => {},
+      () => file.change(others),
+    );
+    expect(await save(file)).toMatchObject({ saved: true, index: 2 });
+    expect((file.content as Notebook).cells.map(({ id }) => id)).toEqual(["new", "a", "b"]);
+  });
+
+  it("is written once where the file's times are too coarse to tell one write from the next", async () => {
+    const file = new OneFile(sample, { isCoarse: true });
+    await save(file);
+    expect(file.writes).toBe(1);
+    await save(file);
+    expect(file.writes).toBe(2);
+  });
+
+  it("and was deleted is not brought back from what an earlier accident has set aside", async () => {
+    const file = new OneFile(undefined);
+    file.aside = sample;
+    await expect(read(file)).rejects.toMatchObject({ code: "not_found" });
+    expect(file).toMatchObject({ content: undefined, aside: sample });
+  });
+
+  it("is given up with what the server says when every write fails", async () => {
+    const file = new OneFile(sample);
+    file.beforeAnswer = throwing(new JupyterError("server_error", "No space left on device", { status: 500 }));
+    await expect(save(file)).rejects.toThrow("No space left on device");
   });
 });
