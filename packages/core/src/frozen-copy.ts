@@ -24,7 +24,7 @@ function copy(value: unknown): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   // JSON knows neither minus zero nor numbers without end.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
-  if (Array.isArray(value)) return Object.freeze(Array.from(value, (member) => copy(member) ?? null));
+  if (Array.isArray(value)) return copyItems(value);
   if (typeof value === "object" && isPlain(value)) return copyMembers(value);
   return throughText(value);
 }
@@ -32,6 +32,13 @@ function copy(value: unknown): unknown {
 function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
   return (prototype === Object.prototype || prototype === null) && !("toJSON" in value);
+}
+
+function copyItems(value: readonly unknown[]): readonly unknown[] {
+  const items: unknown[] = [];
+  // By index, as JSON goes through it: a hole is `null` too.
+  for (let at = 0; at < value.length; at += 1) items.push(copy(value[at]) ?? null);
+  return Object.freeze(items);
 }
 
 function copyMembers(value: Record<string, unknown>): object {
