@@ -23,6 +23,8 @@ export interface CreationsOptions {
   now: () => number;
   leaseUntilAt: () => number;
   isOpen: () => boolean;
+  /** @throws TaskError for a tool of which there can be no task now */
+  toolFor: (name: string) => ToolDefinition;
 }
 
 export class Creations {
@@ -36,8 +38,9 @@ export class Creations {
   }
 
   /** Creates the task and begins it, or answers the one that an earlier call of the same key made. */
-  async create(tool: ToolDefinition, call: CreateTask): Promise<CreatedTask> {
-    const { store, runner, admission, attempts, watchers, settings, now } = this.#options;
+  async create(call: CreateTask): Promise<CreatedTask> {
+    const { store, runner, admission, attempts, watchers, settings, now, toolFor } = this.#options;
+    const tool = toolFor(call.toolName);
     const record = newTask(tool, call, this.#firstAttempt(), now(), settings);
     const reserved = runner.reserve(call.owner);
     const admitted = admission.create(record, reserved);

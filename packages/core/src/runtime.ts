@@ -227,6 +227,7 @@ export class TaskRuntime {
       now: this.#time.now,
       leaseUntilAt: () => this.#leaseUntilAt(),
       isOpen: () => this.#state === "open",
+      toolFor: (name) => this.#toolFor(name),
     });
   }
 
@@ -371,8 +372,8 @@ export class TaskRuntime {
    * @throws TaskError `unknown_tool`, `invalid_ttl`, `invalid_idempotency_key`, `idempotency_conflict`,
    *   `invalid_arguments`, `too_large`, `limit_reached`, `not_open`
    */
-  async create(call: CreateTask): Promise<CreatedTask> {
-    return this.#creations.create(this.#toolFor(call.toolName), call);
+  create(call: CreateTask): Promise<CreatedTask> {
+    return this.#creations.create(call);
   }
 
   #toolFor(name: string): ToolDefinition {

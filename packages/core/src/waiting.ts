@@ -54,10 +54,14 @@ export function waitFor(
     const fail = (error: unknown): void => end(() => reject(error));
     const onAbort = (): void => fail(signal?.reason);
     const consider = (task: TaskRecord | null): void => {
-      // A task that has ended changes no more: whatever else was waited for will never be.
-      if (task === null || isTerminal(task) || until(task)) end(() => resolve(task));
-      else if (room.isClosed()) fail(closedWhileWaiting());
-      else enter();
+      try {
+        // A task that has ended changes no more: whatever else was waited for will never be.
+        if (task === null || isTerminal(task) || until(task)) end(() => resolve(task));
+        else if (room.isClosed()) fail(closedWhileWaiting());
+        else enter();
+      } catch (error) {
+        fail(error);
+      }
     };
     const enter = (): void => {
       // What is read when the wait is over already, begins none.
@@ -71,16 +75,10 @@ export function waitFor(
       else if (news.type === "changed") consider(news.task.owner === owner ? news.task : null);
     };
     // Watching begins before the first read, so that no change falls between the two.
-    unsubscribe = room.watchers.add(taskId, (news) => {
-      try {
-        hear(news);
-      } catch (error) {
-        fail(error);
-      }
-    });
+    unsubscribe = room.watchers.add(taskId, hear);
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted) onAbort();
-    else room.get(owner, taskId).then(consider).catch(fail);
+    else room.get(owner, taskId).then(consider, fail);
   });
 }
 

@@ -116,7 +116,8 @@ export async function answerMethod(name: string, request: TaskRequest): Promise<
   }
 }
 
-async function ask(name: string, request: TaskRequest): Promise<Answer> {
+/** At once where there is nothing to look up. */
+function ask(name: string, request: TaskRequest): Answer | Promise<Answer> {
   const { binding, dialect } = request;
   const method = METHODS[name] ?? OWN_METHODS[name];
   if (method === undefined) return { fault: methodNotFound() };
