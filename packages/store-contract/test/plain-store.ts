@@ -31,6 +31,9 @@ export class Backend {
   }
 }
 
+/** What an update answers. */
+export type Updated = TaskRecord | "conflict" | null;
+
 export class PlainStore implements TaskStore {
   protected readonly backend: Backend;
 
@@ -68,13 +71,13 @@ export class PlainStore implements TaskStore {
     return left.length > tasks.length && last !== undefined ? { tasks, nextCursor: encodeCursor(last) } : { tasks };
   }
 
-  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
+  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<Updated> {
     await this.turn();
     const record = this.live(taskId);
     if (record === null) return null;
     if (record.version !== expectedVersion) return "conflict";
     const next = this.copy(applyChanges(record, changes));
-    this.backend.records.set(taskId, next);
+    this.write(next);
     return this.copy(next);
   }
 
@@ -93,11 +96,8 @@ export class PlainStore implements TaskStore {
   }
 
   readonly signals: StoreSignals = {
-    publish: (taskId) => queueMicrotask(() => this.notify(taskId)),
-    subscribe: (listener) => {
-      this.backend.listeners.add(listener);
-      return () => this.backend.listeners.delete(listener);
-    },
+    publish: (taskId) => this.publish(taskId),
+    subscribe: (listener) => this.subscribe(listener),
   };
 
   protected async turn(): Promise<void> {
@@ -133,6 +133,11 @@ export class PlainStore implements TaskStore {
     this.backend.keys.set(this.keyOf(record.owner, record.idempotencyKey), record.taskId);
   }
 
+  /** Puts a changed record in the place of what it was. */
+  protected write(record: TaskRecord): void {
+    this.backend.records.set(record.taskId, record);
+  }
+
   protected remove(record: TaskRecord): void {
     this.backend.records.delete(record.taskId);
     const key = record.idempotencyKey === undefined ? undefined : this.keyOf(record.owner, record.idempotencyKey);
@@ -154,6 +159,15 @@ export class PlainStore implements TaskStore {
 
   protected shown(record: TaskRecord): TaskSummary {
     return summarize(record);
+  }
+
+  protected publish(taskId: string): void {
+    queueMicrotask(() => this.notify(taskId));
+  }
+
+  protected subscribe(listener: (taskId: string | null) => void): () => void {
+    this.backend.listeners.add(listener);
+    return () => this.backend.listeners.delete(listener);
   }
 
   protected notify(taskId: string | null): void {

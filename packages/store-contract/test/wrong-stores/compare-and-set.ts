@@ -1,24 +1,16 @@
 import type { TaskChanges, TaskRecord } from "@claimcheck/core";
 import { applyChanges } from "@claimcheck/core";
-import { PlainStore } from "../plain-store.js";
+import { PlainStore, type Updated } from "../plain-store.js";
 import type { WrongStore } from "./wrong-store.js";
 
 class NoCompareAndSet extends PlainStore {
-  override async update(
-    taskId: string,
-    _version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, _version: number, changes: TaskChanges): Promise<Updated> {
     return super.update(taskId, this.backend.records.get(taskId)?.version ?? 0, changes);
   }
 }
 
 class ChecksVersionThenWrites extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const record = await this.get(taskId);
     if (record === null || record.version !== version) return record === null ? null : "conflict";
     await this.turn();
@@ -29,11 +21,7 @@ class ChecksVersionThenWrites extends PlainStore {
 }
 
 class AcceptsLaterVersions extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const current = this.backend.records.get(taskId)?.version ?? 0;
     return super.update(taskId, Math.min(version, current), changes);
   }
@@ -48,31 +36,19 @@ class DropsErrorData extends PlainStore {
 }
 
 class KeepsUndefinedMembers extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     return super.update(taskId, version, this.copy(changes));
   }
 }
 
 class ReplacesInsteadOfMerging extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     return super.update(taskId, version, { progress: undefined, checkpoint: undefined, ...changes });
   }
 }
 
 class WritesMemberByMember extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const { outcome, ...rest } = changes;
     const first = await super.update(taskId, version, rest);
     if (outcome === undefined || first === null || first === "conflict") return first;
@@ -84,11 +60,7 @@ class WritesMemberByMember extends PlainStore {
 }
 
 class UpdatesTheExpired extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const record = this.backend.records.get(taskId);
     if (record === undefined || !this.expired(record)) return super.update(taskId, version, changes);
     return record.version === version ? this.copy(applyChanges(record, changes)) : "conflict";

@@ -1,5 +1,5 @@
 import type { ListQuery, TaskChanges, TaskPage, TaskRecord } from "@claimcheck/core";
-import { PlainStore } from "../plain-store.js";
+import { PlainStore, type Updated } from "../plain-store.js";
 import type { WrongStore } from "./wrong-store.js";
 
 class FindsNothingWhileOut extends PlainStore {
@@ -49,11 +49,7 @@ class CreatesLater extends PlainStore {
 }
 
 class WritesHalf extends PlainStore {
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const record = this.backend.records.get(taskId);
     const { outcome: _lost, ...first } = changes as TaskChanges & { outcome?: unknown };
     if (this.backend.isOut && record !== undefined)
@@ -70,54 +66,24 @@ class ForgetsItsListeners extends PlainStore {
 }
 
 const REJECTS = "A store that is broken rejects; the caller takes nothing for granted then";
+const AFTERWARDS = `${REJECTS} — afterwards it works by itself, and has what was acknowledged`;
+const RETRIES = `${REJECTS} — a retry of a create that was rejected makes one task, whole`;
+const UPDATES = `${REJECTS} — an update that was rejected has happened whole or not at all`;
+const SIGNALS = [`${REJECTS} — signals come back`, `${REJECTS} — signals between processes come back`];
 
 export const outageMistakes: readonly WrongStore[] = [
   {
     name: "what cannot be looked for is not there",
     store: FindsNothingWhileOut,
-    fails: [
-      REJECTS,
-      `${REJECTS} — afterwards it works by itself, and has what was acknowledged`,
-      `${REJECTS} — signals come back`,
-      `${REJECTS} — signals between processes come back`,
-    ],
+    fails: [REJECTS, AFTERWARDS, ...SIGNALS],
   },
   {
     name: "calls wait for the end of an outage",
     store: HangsWhileOut,
-    fails: [
-      REJECTS,
-      `${REJECTS} — afterwards it works by itself, and has what was acknowledged`,
-      `${REJECTS} — a retry of a create that was rejected makes one task, whole`,
-      `${REJECTS} — an update that was rejected has happened whole or not at all`,
-      `${REJECTS} — signals come back`,
-      `${REJECTS} — signals between processes come back`,
-    ],
+    fails: [REJECTS, AFTERWARDS, RETRIES, UPDATES, ...SIGNALS],
   },
-  {
-    name: "an outage is the end of the handle",
-    store: StaysBroken,
-    fails: [
-      `${REJECTS} — afterwards it works by itself, and has what was acknowledged`,
-      `${REJECTS} — a retry of a create that was rejected makes one task, whole`,
-      `${REJECTS} — an update that was rejected has happened whole or not at all`,
-      `${REJECTS} — signals come back`,
-      `${REJECTS} — signals between processes come back`,
-    ],
-  },
-  {
-    name: "what was rejected is created later",
-    store: CreatesLater,
-    fails: [`${REJECTS} — a retry of a create that was rejected makes one task, whole`],
-  },
-  {
-    name: "an update that was rejected has been written in part",
-    store: WritesHalf,
-    fails: [`${REJECTS} — an update that was rejected has happened whole or not at all`],
-  },
-  {
-    name: "listeners are forgotten with the connection",
-    store: ForgetsItsListeners,
-    fails: [`${REJECTS} — signals come back`, `${REJECTS} — signals between processes come back`],
-  },
+  { name: "an outage is the end of the handle", store: StaysBroken, fails: [AFTERWARDS, RETRIES, UPDATES, ...SIGNALS] },
+  { name: "what was rejected is created later", store: CreatesLater, fails: [RETRIES] },
+  { name: "an update that was rejected has been written in part", store: WritesHalf, fails: [UPDATES] },
+  { name: "listeners are forgotten with the connection", store: ForgetsItsListeners, fails: SIGNALS },
 ];

@@ -1,23 +1,13 @@
 import type { ListQuery, TaskChanges, TaskPage, TaskRecord } from "@claimcheck/core";
-import { applyChanges, decodeCursor, encodeCursor, TaskError } from "@claimcheck/core";
-import { type Backend, PlainStore } from "../plain-store.js";
+import { decodeCursor, encodeCursor, TaskError } from "@claimcheck/core";
+import { type Backend, PlainStore, type Updated } from "../plain-store.js";
 import type { WrongStore } from "./wrong-store.js";
 
 class WritesBehind extends PlainStore {
   readonly #latest = new Map<string, TaskRecord>();
 
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
-    await this.turn();
-    const record = this.live(taskId);
-    if (record === null) return null;
-    if (record.version !== version) return "conflict";
-    const next = this.copy(applyChanges(record, changes));
-    this.#latest.set(taskId, next);
-    return this.copy(next);
+  protected override write(record: TaskRecord): void {
+    this.#latest.set(record.taskId, record);
   }
 
   protected override live(taskId: string): TaskRecord | null {
@@ -66,11 +56,7 @@ class CursorsOfOneRun extends PlainStore {
 class VersionsOfOneRun extends PlainStore {
   readonly #seen = new Set<string>();
 
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const known = this.#seen.has(taskId) || version === this.backend.records.get(taskId)?.version;
     this.#seen.add(taskId);
     return super.update(taskId, known ? version : (this.backend.records.get(taskId)?.version ?? 0), changes);

@@ -1,44 +1,36 @@
-import type { StoreSignals } from "@claimcheck/core";
 import { PlainStore } from "../plain-store.js";
 import type { WrongStore } from "./wrong-store.js";
 
+type Listener = (taskId: string | null) => void;
+
 class DeafSignals extends PlainStore {
-  override readonly signals: StoreSignals = { publish: () => {}, subscribe: () => () => {} };
+  protected override notify(): void {}
 }
 
 class OwnProcessSignals extends PlainStore {
-  readonly #listeners = new Set<(taskId: string | null) => void>();
-  override readonly signals: StoreSignals = {
-    publish: (taskId) =>
-      queueMicrotask(() => {
-        for (const listener of this.#listeners) listener(taskId);
-      }),
-    subscribe: (listener) => {
-      this.#listeners.add(listener);
-      return () => this.#listeners.delete(listener);
-    },
-  };
+  readonly #listeners = new Set<Listener>();
+
+  protected override subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  protected override notify(taskId: string): void {
+    for (const listener of this.#listeners) listener(taskId);
+  }
 }
 
 class OneListener extends PlainStore {
-  override readonly signals: StoreSignals = {
-    publish: (taskId) => queueMicrotask(() => this.notify(taskId)),
-    subscribe: (listener) => {
-      this.backend.listeners.clear();
-      this.backend.listeners.add(listener);
-      return () => this.backend.listeners.delete(listener);
-    },
-  };
+  protected override subscribe(listener: Listener): () => void {
+    this.backend.listeners.clear();
+    return super.subscribe(listener);
+  }
 }
 
 class CallsInsidePublish extends PlainStore {
-  override readonly signals: StoreSignals = {
-    publish: (taskId) => this.notify(taskId),
-    subscribe: (listener) => {
-      this.backend.listeners.add(listener);
-      return () => this.backend.listeners.delete(listener);
-    },
-  };
+  protected override publish(taskId: string): void {
+    this.notify(taskId);
+  }
 }
 
 class ThrowsWhenClosed extends PlainStore {
@@ -48,26 +40,17 @@ class ThrowsWhenClosed extends PlainStore {
     this.#closed = true;
   }
 
-  override readonly signals: StoreSignals = {
-    publish: (taskId) => {
-      if (this.#closed) throw new Error("closed");
-      queueMicrotask(() => this.notify(taskId));
-    },
-    subscribe: (listener) => {
-      this.backend.listeners.add(listener);
-      return () => this.backend.listeners.delete(listener);
-    },
-  };
+  protected override publish(taskId: string): void {
+    if (this.#closed) throw new Error("closed");
+    super.publish(taskId);
+  }
 }
 
 class NeverStopsCalling extends PlainStore {
-  override readonly signals: StoreSignals = {
-    publish: (taskId) => queueMicrotask(() => this.notify(taskId)),
-    subscribe: (listener) => {
-      this.backend.listeners.add(listener);
-      return () => {};
-    },
-  };
+  protected override subscribe(listener: Listener): () => void {
+    super.subscribe(listener);
+    return () => {};
+  }
 }
 
 export const signalsMistakes: readonly WrongStore[] = [

@@ -1,5 +1,5 @@
 import type { TaskChanges, TaskRecord } from "@claimcheck/core";
-import { PlainStore } from "../plain-store.js";
+import { PlainStore, type Updated } from "../plain-store.js";
 import { ChecksThenInserts } from "./creation.js";
 import type { WrongStore } from "./wrong-store.js";
 
@@ -14,11 +14,7 @@ class ReadsItsOwnCache extends PlainStore {
     return record;
   }
 
-  override async update(
-    taskId: string,
-    version: number,
-    changes: TaskChanges,
-  ): Promise<TaskRecord | "conflict" | null> {
+  override async update(taskId: string, version: number, changes: TaskChanges): Promise<Updated> {
     const next = await super.update(taskId, version, changes);
     if (next !== null && next !== "conflict") this.#cache.set(taskId, this.copy(next));
     return next;
