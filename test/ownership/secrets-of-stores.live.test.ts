@@ -25,7 +25,7 @@ interface Guarded {
 
 const DATABASES: Record<string, { guarded: () => Promise<Guarded>; open: (url: string) => object }> = {
   PostgreSQL: {
-    open: (url) => ({ Store: PostgresStore, options: { url, queryTimeoutMs: 2000, connectTimeoutMs: 2000 } }),
+    open: (url) => ({ Store: PostgresStore, options: { url, queryTimeoutMs: 1000, connectTimeoutMs: 2000 } }),
     guarded: async () => {
       const server = await startPostgres();
       onTestFinished(() => server.remove());
@@ -44,7 +44,7 @@ const DATABASES: Record<string, { guarded: () => Promise<Guarded>; open: (url: s
     },
   },
   Redis: {
-    open: (url) => ({ Store: RedisStore, options: { url, commandTimeoutMs: 2000, connectTimeoutMs: 2000 } }),
+    open: (url) => ({ Store: RedisStore, options: { url, commandTimeoutMs: 1000, connectTimeoutMs: 2000 } }),
     guarded: async () => {
       const password = "planted/pass word%";
       const server = await startRedis(["--requirepass", password]);

@@ -164,7 +164,8 @@ describe.each(Object.keys(DATABASES))("when %s crashes and comes back", (kind) =
 
 it("a Redis that forgets everything leaves no work running, nobody waiting, and nothing behind", async () => {
   const database = await redis("--appendonly", "no");
-  const { a, b, work } = await scene(database, 60_000);
+  // It is found out when a lease is renewed.
+  const { a, b, work } = await scene(database, 15_000);
   const { taskId } = await a.client.create("work", { name: "job" }, { idempotencyKey: "key" });
   await eventually(() => work.runs.length === 1);
   const waiting = [a, b].map(({ client }) => client.result(taskId).catch((error: Error) => error.message));
