@@ -4,7 +4,8 @@
  */
 import type { JsonObject } from "@claimcheck/core";
 import { clientOf } from "./client.js";
-import type { Disturbance, Exchange, History, JournalLine, Start } from "./history.js";
+import { Facts } from "./facts.js";
+import type { Exchange, History, Start } from "./history.js";
 import { LEASE_MS, TOOLS } from "./schedule.js";
 import { NO_SUCH_TASK, type Sighting, sightingsIn } from "./sighting.js";
 
@@ -36,8 +37,6 @@ export interface Violation {
 const MOST_TRIES = 3;
 /** What a machine with much else to do may add to two leases, beside what its processes say that they were kept waiting. */
 const BUSY_MS = 2000;
-/** How far the clocks of two processes of one host are apart at the most. */
-const CLOCKS_MS = 50;
 /** What the runtime says of a task whose process was lost. */
 const LOST = "The process that ran this task was lost";
 
@@ -53,73 +52,6 @@ export function check(history: History): Violation[] {
     ...foreignTasks(facts),
     ...doubledCalls(facts),
   ];
-}
-
-/** A history, looked up by task. */
-class Facts {
-  readonly history: History;
-  readonly sightingsOf = new Map<string, Sighting[]>();
-  readonly startsOf = new Map<string, Start[]>();
-  /** Whose a task is, by whoever ran it, was given it, or has it in a listing. */
-  readonly clientOf = new Map<string, number>();
-  readonly #late: Disturbance[];
-
-  constructor(history: History) {
-    this.history = history;
-    for (const exchange of history.exchanges)
-      for (const sighting of sightingsIn(exchange)) push(this.sightingsOf, sighting.taskId, sighting);
-    for (const line of history.journal) if (line.event === "start") this.#started(line);
-    for (const { client, acknowledged } of history.creations)
-      for (const { taskId } of acknowledged) if (!this.clientOf.has(taskId)) this.clientOf.set(taskId, client);
-    // Of what was not acknowledged and never ran, the first listing tells.
-    for (const { client, method, ...rest } of history.exchanges)
-      if (method === "tasks/list")
-        for (const { taskId } of sightingsIn({ client, method, ...rest }))
-          if (!this.clientOf.has(taskId)) this.clientOf.set(taskId, client);
-    this.#late = history.journal.flatMap((line) =>
-      line.event === "late" ? [{ kind: line.why, node: line.node, fromAt: line.sinceAt, untilAt: line.at }] : [],
-    );
-  }
-
-  #started(line: Start): void {
-    push(this.startsOf, line.taskId, line);
-    this.clientOf.set(line.taskId, clientOf(line.owner));
-  }
-
-  /** Whether something kept the process at `node` from renewing its leases between the two instants. */
-  wasDisturbed(node: number, fromAt: number, untilAt: number): boolean {
-    return [...this.history.disturbances, ...this.#late].some(
-      (each) =>
-        (each.node ?? node) === node && each.fromAt <= untilAt + CLOCKS_MS && each.untilAt >= fromAt - CLOCKS_MS,
-    );
-  }
-
-  /** When the task ended, by its record. */
-  endedAt(taskId: string): number | undefined {
-    const ends = this.sightingsOf.get(taskId)?.filter(({ state }) => state !== "live") ?? [];
-    return ends.find(({ lastUpdatedAt }) => lastUpdatedAt !== undefined)?.lastUpdatedAt;
-  }
-
-  /** The last process that was opened at each node. */
-  lastOpened(): Map<number, number> {
-    return new Map(this.history.journal.flatMap(({ event, node, pid }) => (event === "opened" ? [[node, pid]] : [])));
-  }
-
-  /** For how long all processes together say that they were kept waiting after `sinceAt`. */
-  keptWaitingMs(sinceAt: number): number {
-    return this.#late.reduce((sum, { fromAt, untilAt }) => sum + Math.max(0, untilAt - Math.max(fromAt, sinceAt)), 0);
-  }
-
-  endOf(run: string): Extract<JournalLine, { event: "end" }> | undefined {
-    for (const line of this.history.journal) if (line.event === "end" && line.run === run) return line;
-    return undefined;
-  }
-
-  /** The exchanges by which the task's own client asked about it. */
-  askedAbout(taskId: string): Exchange[] {
-    const client = this.clientOf.get(taskId);
-    return this.history.exchanges.filter((each) => each.client === client && each.params.taskId === taskId);
-  }
 }
 
 // --- what is there ---------------------------------------------------------------------------------------------------
@@ -359,10 +291,4 @@ function doubledCalls(facts: Facts): Violation[] {
   return [...tasksOf].flatMap(([name, ids]): Violation[] =>
     ids.size < 2 ? [] : [{ rule: "key-made-two", what: `${name} is ${[...ids].join(" and ")}` }],
   );
-}
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const values = map.get(key);
-  if (values === undefined) map.set(key, [value]);
-  else values.push(value);
 }
