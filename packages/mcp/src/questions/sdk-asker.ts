@@ -2,7 +2,7 @@
 import { type JsonObject, type QuestionRequest, QuestionWithdrawnError, textOfThrown } from "@claimcheck/core";
 import { type McpServer, SdkError, SdkErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { checkAnswer } from "./answer.js";
-import { type Asker, QuestionRefusedError } from "./asker.js";
+import { type Asker, QuestionRefusedError, refuseUndeclared } from "./asker.js";
 import { ELICIT, SAMPLE } from "./question.js";
 
 /** The SDK has no "for ever"; this is what a timer can do. */
@@ -11,6 +11,9 @@ const LONGEST_MS = 2 ** 31 - 1;
 export function sdkAsker(server: McpServer["server"], mcpReq: ServerContext["mcpReq"]): Asker {
   return {
     ask: async (question) => {
+      // The SDK asks for samples and roots whoever it is. Of a request that stands alone nothing is known, and its server would not
+      // hear the answer.
+      refuseUndeclared(question, (server.getClientCapabilities() ?? {}) as JsonObject);
       // The SDK lets an accepted form without content pass.
       const checked = checkAnswer(question, await answered(server, mcpReq, question));
       if ("refused" in checked)
@@ -37,11 +40,16 @@ async function send(
   mcpReq: ServerContext["mcpReq"],
   { method, params, timeoutMs }: QuestionRequest,
 ): Promise<JsonObject> {
-  const options = { timeout: Math.min(timeoutMs ?? LONGEST_MS, LONGEST_MS), signal: mcpReq.signal };
+  // Without the request's id the SDK asks on the session's own stream, which a client over HTTP need not have open.
+  const options = {
+    timeout: Math.min(timeoutMs ?? LONGEST_MS, LONGEST_MS),
+    signal: mcpReq.signal,
+    relatedRequestId: mcpReq.id,
+  };
   if (method === ELICIT)
     return (await mcpReq.elicitInput(withElicitationId(params, mcpReq) as never, options)) as JsonObject;
   if (method === SAMPLE) return (await mcpReq.requestSampling(params as never, options)) as JsonObject;
-  return (await server.listRoots(params as never, { ...options, relatedRequestId: mcpReq.id })) as JsonObject;
+  return (await server.listRoots(params as never, options)) as JsonObject;
 }
 
 /** 2025-11-25 identifies a page by an id that later revisions have no use for. */

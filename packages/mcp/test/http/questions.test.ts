@@ -1,6 +1,7 @@
 /** Questions over HTTP, where the request that carries one and the answer to it are exchanges of their own. */
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../../test/fixtures/eventually.js";
+import type { ToolContext } from "../../src/index.js";
 import { OPTIONAL } from "../wire/servers.js";
 import { HttpClient, messagesOf, replyOf, serving } from "./http-client.js";
 
@@ -37,6 +38,13 @@ class Stream {
   }
 }
 
+const respond = (client: HttpClient, response: object) =>
+  fetch(client.url, {
+    method: "POST",
+    headers: client.headers,
+    body: JSON.stringify({ jsonrpc: "2.0", ...response }),
+  });
+
 describe.each([true, false])("2025 clients, with sessions: %s", (sessions) => {
   async function asking() {
     const scene = await serving(
@@ -58,13 +66,6 @@ describe.each([true, false])("2025 clients, with sessions: %s", (sessions) => {
     await eventually(async () => (await scene.tasks.runtime.get(owner, taskId))?.status === "input_required");
     return { ...scene, connect, client, taskId };
   }
-
-  const respond = (client: HttpClient, response: object) =>
-    fetch(client.url, {
-      method: "POST",
-      headers: client.headers,
-      body: JSON.stringify({ jsonrpc: "2.0", ...response }),
-    });
 
   it("the stream of tasks/result carries the question; the answer is an exchange of its own", async () => {
     const { client, taskId } = await asking();
@@ -133,5 +134,53 @@ describe.each([true, false])("2025 clients, with sessions: %s", (sessions) => {
     const startedAt = performance.now();
     await served.close();
     expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+});
+
+describe("a direct call of a client of 2025", () => {
+  const ASKS: Record<string, (ctx: ToolContext) => Promise<unknown>> = {
+    elicit: (ctx) => ctx.elicit({ message: "Sure?", requestedSchema: SURE }),
+    sample: (ctx) => ctx.sample({ messages: [], maxTokens: 1 }),
+    listRoots: (ctx) => ctx.listRoots(),
+  };
+
+  async function connect(sessions: boolean, capabilities: object): Promise<HttpClient> {
+    const { serving: served } = await serving(
+      (tasks, server) => {
+        for (const [name, ask] of Object.entries(ASKS)) {
+          tasks.registerTool(server, name, OPTIONAL, async (_args, ctx) => JSON.stringify(await ask(ctx)));
+        }
+      },
+      { auth: "none", sessions },
+      { ownership: "single-user" },
+    );
+    const client = new HttpClient(served.url);
+    await client.initialize([], capabilities);
+    return client;
+  }
+
+  it.each([
+    ["elicit", "elicitation/create", yes],
+    ["sample", "sampling/createMessage", { role: "assistant", model: "m", content: { type: "text", text: "yes" } }],
+    ["listRoots", "roots/list", { roots: [] }],
+  ])("is asked on the call's own stream, and need not have the session's open: %s", async (name, method, result) => {
+    const client = await connect(true, { elicitation: { form: {} }, sampling: {}, roots: {} });
+    const stream = new Stream(await client.post("tools/call", { name, arguments: {} }));
+    const question = await stream.next();
+    expect(question.method).toBe(method);
+    await respond(client, { id: question.id, result });
+    const [{ text }] = ((await stream.result()) as { content: [{ text: string }] }).content;
+    expect(JSON.parse(text)).toEqual(result);
+  });
+
+  it.each([
+    ["that did not declare it", true],
+    ["of whom nothing is known, since the request stands alone,", false],
+  ])("%s is not asked: the tool gets an error", async (_which, sessions) => {
+    const client = await connect(sessions, {});
+    for (const name of Object.keys(ASKS)) {
+      const { result } = await client.request("tools/call", { name, arguments: {} });
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("did not declare") }] });
+    }
   });
 });
