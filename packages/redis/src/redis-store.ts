@@ -31,7 +31,7 @@ import { createClient, describeUrl, listeningClient, type RedisClient } from "./
 import { isConnectionLost, openingFailure, RedisFailure } from "./failures.js";
 import { Keys, orderOf, ownerDigest, placeOf } from "./keys.js";
 import { fieldsOf, RECORD_FIELDS, textsOfFields } from "./record-fields.js";
-import { CREATE } from "./scripts/create.js";
+import { CREATE, creationOf } from "./scripts/create.js";
 import { endOf } from "./scripts/expire.js";
 import { LIST } from "./scripts/list.js";
 import { READ_CLOCK } from "./scripts/read-clock.js";
@@ -287,20 +287,4 @@ type Stretch = [seen: number, last: string, heads: string[]];
 
 function recordAmong(texts: RecordTexts | null): TaskRecord | null {
   return texts === null ? null : recordOf(texts);
-}
-
-/** What the script that creates records takes. */
-function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): { keys: string[]; args: string[] } {
-  const { idempotencyKey, ttlMs, version } = record;
-  const taskKey = keys.task(record.taskId);
-  const digest = ownerDigest(record.owner);
-  const holder = idempotencyKey === undefined ? [] : [keys.holder(digest, idempotencyKey)];
-  const finishedAt = "finishedAt" in record ? record.finishedAt : undefined;
-  return {
-    keys: [taskKey, keys.ownerBase + digest, keys.everybody, keys.unfinished, keys.expiry, ...holder],
-    args: [
-      ...[taskKey.slice(keys.taskBase.length), keys.taskBase, digest + orderOf(record), ...endOf(finishedAt, ttlMs)],
-      ...fieldsOf(version, texts),
-    ],
-  };
 }

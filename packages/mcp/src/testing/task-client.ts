@@ -2,7 +2,7 @@
  * A client of each dialect, in memory: through the entry that serves stdio, in JSON as it would travel, without a port or a
  * process. What differs between the dialects is said once, here, so that one test runs in all of them.
  */
-import type { JsonObject, JsonValue, Progress, TaskStatus } from "@claimcheck/core";
+import type { JsonObject, TaskStatus } from "@claimcheck/core";
 import { type CallToolResult, InMemoryTransport, McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
 import {
   DATALAYER_EXTENSION,
@@ -10,7 +10,6 @@ import {
   IDEMPOTENCY_META,
   isTerminalStatus,
   PARTIAL_OUTPUT_META,
-  PROGRESS_META,
   RELATED_TASK_META,
   TASKS_EXTENSION,
 } from "../dialects/dialect.js";
@@ -18,18 +17,13 @@ import { serveStdio } from "../stdio/serve.js";
 import type { Tasks } from "../tasks.js";
 import { asObject } from "../wire/request.js";
 import { envelopeOf, type Heard, RawClient, type Reply, resultOf } from "./raw-client.js";
+import { type AskedRequest, type TaskView, viewOf } from "./task-view.js";
 
 /** Every dialect, for tests that run in each. */
 export const DIALECTS: readonly DialectName[] = ["2025-11-25", DATALAYER_EXTENSION, TASKS_EXTENSION];
 
 /** Everything that a tool may ask a client. */
 export const ASKABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
-
-/** What a tool asks: an MCP request such as `elicitation/create`, and its params. */
-export interface AskedRequest {
-  method: string;
-  params: JsonObject;
-}
 
 export interface ConnectOptions {
   /** Default `"2025-11-25"`. */
@@ -52,25 +46,6 @@ export interface CreateOptions extends CallOptions {
   idempotencyKey?: string;
   /** How long to keep the finished task; clients of 2026-07-28 have no say in it. */
   ttlMs?: number | null;
-}
-
-/** A task as a client sees it, in the words of the newest revision whatever the dialect. */
-export interface TaskView {
-  taskId: string;
-  status: TaskStatus;
-  statusMessage?: string;
-  createdAt: string;
-  lastUpdatedAt: string;
-  /** From creation. */
-  ttlMs: number;
-  pollIntervalMs?: number;
-  progress?: Progress;
-  /** What there was so far, where it was asked for. */
-  partialOutput?: JsonValue[];
-  /** The rest as revision 2026-07-28 inlines it. */
-  result?: CallToolResult;
-  error?: { code: number; message: string; data?: JsonValue };
-  inputRequests?: Record<string, AskedRequest>;
 }
 
 /** A question of a task's that this client has been asked. */
@@ -337,12 +312,4 @@ function isOver({ status }: TaskView): boolean {
 
 function describe({ status, statusMessage }: TaskView): string {
   return statusMessage === undefined ? status : `${status} (${statusMessage})`;
-}
-
-/** The dialects differ in names only. */
-function viewOf(wire: JsonObject): TaskView {
-  const { ttl, ttlMs = ttl, pollInterval, pollIntervalMs = pollInterval, _meta, resultType, ...rest } = wire;
-  const { [PROGRESS_META]: progress, [PARTIAL_OUTPUT_META]: partialOutput } = asObject(_meta) ?? {};
-  const view = { ...rest, ttlMs, pollIntervalMs, progress, partialOutput };
-  return Object.fromEntries(Object.entries(view).filter(([, value]) => value !== undefined)) as unknown as TaskView;
 }

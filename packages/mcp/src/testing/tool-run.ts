@@ -6,7 +6,8 @@ import type { Answers } from "../questions/ask-first.js";
 import type { ToolContext } from "../questions/tool-context.js";
 import type { AnyToolConfig, AnyToolHandler } from "../tools/config.js";
 import { Tool } from "../tools/tool.js";
-import type { AskedQuestion, AskedRequest } from "./task-client.js";
+import type { AskedQuestion } from "./task-client.js";
+import type { AskedRequest } from "./task-view.js";
 
 /** A handler, its arguments typed as its input schema puts them out. */
 export type Handler<Args, Returned> = (args: Args, ctx: ToolContext) => Returned;

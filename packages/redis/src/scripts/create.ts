@@ -1,5 +1,7 @@
-import { OWNER_LENGTH } from "../keys.js";
-import { EXPIRE } from "./expire.js";
+import type { RecordTexts, TaskRecord } from "@claimcheck/core";
+import { type Keys, OWNER_LENGTH, orderOf, ownerDigest } from "../keys.js";
+import { fieldsOf } from "../record-fields.js";
+import { EXPIRE, endOf } from "./expire.js";
 import { type Script, script } from "./script.js";
 
 /**
@@ -36,3 +38,19 @@ else
 end
 return nil
 `);
+
+/** What the script takes for a record. */
+export function creationOf(record: TaskRecord, texts: RecordTexts, keys: Keys): { keys: string[]; args: string[] } {
+  const { idempotencyKey, ttlMs, version } = record;
+  const taskKey = keys.task(record.taskId);
+  const digest = ownerDigest(record.owner);
+  const holder = idempotencyKey === undefined ? [] : [keys.holder(digest, idempotencyKey)];
+  const finishedAt = "finishedAt" in record ? record.finishedAt : undefined;
+  return {
+    keys: [taskKey, keys.ownerBase + digest, keys.everybody, keys.unfinished, keys.expiry, ...holder],
+    args: [
+      ...[taskKey.slice(keys.taskBase.length), keys.taskBase, digest + orderOf(record), ...endOf(finishedAt, ttlMs)],
+      ...fieldsOf(version, texts),
+    ],
+  };
+}
