@@ -4,12 +4,15 @@
  * second (higher is better).
  */
 import { roundTrip, type WireClient } from "./peers/in-memory-wire.js";
+import { reportRatio } from "./peers/limit.js";
 import { alternate, median } from "./peers/medians.js";
 import { claimcheckPeer, type Peer, sdkV1Peer } from "./peers/servers.js";
 
 const TASKS = 2000;
 const RUNS = 11;
 const WAYS = 50;
+const MOST_TIME = 0.7;
+const LEAST_THROUGHPUT = 1;
 
 async function sequential(client: WireClient): Promise<number> {
   const start = performance.now();
@@ -59,5 +62,5 @@ const together = await alternate(
 console.log(
   `fifty-way: claimcheck ${median(together.a).toFixed(0)} tasks/s, sdk-v1 ${median(together.b).toFixed(0)} tasks/s`,
 );
-console.log(`ratio task-roundtrip-sequential ${median(alone.ratios).toFixed(3)}`);
-console.log(`ratio task-roundtrip-throughput ${median(together.ratios).toFixed(3)}`);
+reportRatio("task-roundtrip-sequential", median(alone.ratios), { atMost: MOST_TIME });
+reportRatio("task-roundtrip-throughput", median(together.ratios), { atLeast: LEAST_THROUGHPUT });
