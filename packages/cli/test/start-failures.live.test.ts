@@ -114,12 +114,12 @@ const SLOW_STORES = `
 `;
 
 test.each([
-  ["Slow", 0, /closed\n$/],
-  ["Hanging", 1, /"step":"start".*did not end within the grace period/],
-])("a signal ends the start on a store that is not open yet: %s", async (name, code, said) => {
+  ["Slow", "60", 0, /closed\n$/],
+  ["Hanging", "1", 1, /"step":"start".*did not end within the grace period/],
+])("a signal ends the start on a store that is not open yet: %s", async (name, grace, code, said) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "stores.mjs"), SLOW_STORES);
-  const args = ["jupyter", "--http", "--port", "0", "--grace", "1", "--store", `./stores.mjs:${name}`];
+  const args = ["jupyter", "--http", "--port", "0", "--grace", grace, "--store", `./stores.mjs:${name}`];
   const command = new Command(args, {}, folder);
   await command.until(() => command.stderr.includes("opening"));
   command.process.kill("SIGTERM");

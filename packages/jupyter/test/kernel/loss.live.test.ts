@@ -20,10 +20,10 @@ async function took(promise: Promise<unknown>): Promise<number> {
 
 describe("a kernel process that ends during a run", () => {
   test.each([
-    ["os._exit", "import os; print('x', flush=True); time.sleep(0.3); os._exit(1)"],
+    ["os._exit", "import os; print('x', flush=True); time.sleep(1); os._exit(1)"],
     [
       "a SIGKILL, as out of memory",
-      "import os, signal; print('x', flush=True); time.sleep(0.3); os.kill(os.getpid(), signal.SIGKILL)",
+      "import os, signal; print('x', flush=True); time.sleep(1); os.kill(os.getpid(), signal.SIGKILL)",
     ],
   ])("by %s fails the run in seconds, keeps its output, and the next run has a new process", async (_how, code) => {
     const { connection } = await startKernel(jupyter);

@@ -6,7 +6,7 @@ import { callOf, kernelOf, startLive, textFromKernel, textOf, WAYS } from "./liv
 const service = inject("jupyter");
 
 /** The pause lets the kernel send what it printed: flushing hands it to a thread that the signal ends as well. */
-const KILLED = "import os, signal, time; print('x', flush=True); time.sleep(0.3); os.kill(os.getpid(), signal.SIGKILL)";
+const KILLED = "import os, signal, time; print('x', flush=True); time.sleep(1); os.kill(os.getpid(), signal.SIGKILL)";
 
 describe.each(WAYS)("a kernel that is killed while it runs %s", (way) => {
   test("fails the task within seconds, with what was printed, and is not asked again", async () => {
