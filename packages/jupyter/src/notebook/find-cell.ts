@@ -101,20 +101,18 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** What identifies a cell from the moment it is run until its outputs are saved. */
+/** What identifies a cell from the moment it is run until its outputs are saved. A task keeps it as JSON. */
 export interface CellKey {
   id: string | undefined;
   index: number;
   source: string;
   /** The ids that the notebook's other cells had. */
-  otherIds: ReadonlySet<string>;
+  otherIds: readonly string[];
 }
 
 export function cellKey(notebook: Notebook, index: number): CellKey {
   const { cell } = cellAt(notebook, index);
-  const otherIds = new Set(
-    notebook.cells.flatMap((other) => (other !== cell && other.id !== undefined ? [other.id] : [])),
-  );
+  const otherIds = notebook.cells.flatMap((other) => (other !== cell && other.id !== undefined ? [other.id] : []));
   return { id: cell.id, index, source: joinLines(cell.source), otherIds };
 }
 
@@ -128,7 +126,9 @@ export function findAgain(notebook: Notebook, key: CellKey): FoundCell | undefin
   const sameId = cellsWhere(notebook, (cell) => key.id !== undefined && cell.id === key.id);
   if (sameId.length === 1) return sameId[0];
   const candidates =
-    sameId.length > 1 ? sameId : cellsWhere(notebook, (cell) => cell.id === undefined || !key.otherIds.has(cell.id));
+    sameId.length > 1
+      ? sameId
+      : cellsWhere(notebook, (cell) => cell.id === undefined || !key.otherIds.includes(cell.id));
   const sameSource = candidates.filter(({ cell }) => joinLines(cell.source) === key.source);
   return sameSource.length === 1 ? sameSource[0] : sameSource.find(({ index }) => index === key.index);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { CellKey, CellOutput, RunRecord, SaveOutcome } from "../../src/notebook/index.js";
 import { CellSaver } from "../../src/tools/save-cell.js";
 
-const KEY: CellKey = { id: "a", index: 0, source: "", otherIds: new Set() };
+const KEY: CellKey = { id: "a", index: 0, source: "", otherIds: [] };
 const SAVED = {
   saved: true,
   index: 0,
