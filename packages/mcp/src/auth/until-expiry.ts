@@ -20,22 +20,21 @@ export function untilExpiry(response: Response, expiresAt: number, clock: Clock)
   const { body, status, statusText, headers } = response;
   if (body === null || !isEventStream(response)) return response;
   const reader = body.getReader();
-  let expire = (): void => {};
-  const expired = new Promise<"expired">((resolve) => {
-    expire = () => resolve("expired");
-  });
+  let isExpired = false;
+  const expire = (): void => {
+    isExpired = true;
+    // Whoever reads finds the end. A race of each read against the expiry would keep all that was read until then.
+    reader.cancel().catch(() => {});
+  };
   const timer = clock.setTimer(expire, Math.max(0, expiresAt - clock.now()));
   const ended = (): void => clock.clearTimer(timer);
   const bounded = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const read = await Promise.race([reader.read(), expired]);
-        if (read !== "expired" && !read.done) return controller.enqueue(read.value);
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
         ended();
-        if (read === "expired") {
-          controller.enqueue(LAST_WORDS);
-          await reader.cancel();
-        }
+        if (isExpired) controller.enqueue(LAST_WORDS);
         controller.close();
       } catch (error) {
         ended();

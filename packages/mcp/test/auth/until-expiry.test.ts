@@ -1,4 +1,6 @@
 /** Streams that stand open, and the tokens that opened them. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { FakeClock } from "@claimcheck/core/testing";
 import type { AuthInfo, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
@@ -75,6 +77,9 @@ describe("at the end of its token's life", () => {
   });
 });
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
 describe("the time that a stream is given", () => {
   const stream = (onCancel = () => {}) =>
     new Response(new ReadableStream({ cancel: onCancel }), { headers: { "content-type": "text/event-stream" } });
@@ -90,6 +95,25 @@ describe("the time that a stream is given", () => {
     expect(clock.pending).toBe(1);
     await bounded.body?.cancel();
     expect([clock.pending, cancelled]).toEqual([0, 1]);
+  });
+
+  it("keeps nothing of what has been read meanwhile", async () => {
+    const clock = new FakeClock();
+    const sent: WeakRef<Uint8Array>[] = [];
+    const source = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const chunk = new Uint8Array(1000);
+        sent.push(new WeakRef(chunk));
+        controller.enqueue(chunk);
+      },
+    });
+    const response = new Response(source, { headers: { "content-type": "text/event-stream" } });
+    const reader = untilExpiry(response, clock.now() + 1000, clock).body?.getReader();
+    for (let read = 0; read < 100; read += 1) await reader?.read();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    collectGarbage();
+    expect(sent.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThan(20);
+    await reader?.cancel();
   });
 
   it("that is over already ends it at once", async () => {
