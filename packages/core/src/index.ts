@@ -22,7 +22,6 @@ export type {
   ToolHandler,
 } from "./context.js";
 export {
-  ambientTask,
   directContext,
   LOG_LEVELS,
   QuestionWithdrawnError,
@@ -69,7 +68,7 @@ export { Outage } from "./outage.js";
 export type { PollLimiter } from "./poll-limiter.js";
 export { type RecordChange, RecordChanger, type RecordRows } from "./record-changer.js";
 export type { Payload, PayloadTexts, RecordTexts } from "./record-texts.js";
-export { PAYLOADS, payloadTextsOf, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
+export { PAYLOADS, recordOf, recordTextsOf, summaryOf } from "./record-texts.js";
 export type { InProcessRunnerOptions, Runner, RunnerHost, Submission } from "./runner.js";
 export { InProcessRunner } from "./runner.js";
 export { type CloseOptions, type Followed, TaskRuntime } from "./runtime.js";
@@ -102,7 +101,6 @@ export type {
   TaskRecord,
   TaskStatus,
   TaskSummary,
-  TerminalStatus,
   TerminalTask,
   WorkingTask,
 } from "./task.js";
@@ -113,7 +111,6 @@ export {
   isTerminal,
   outstandingQuestions,
   summarize,
-  TERMINAL_STATUSES,
 } from "./task.js";
 export type { RetryOptions, ToolRecovery } from "./tool-recovery.js";
 export { assertRecovery, RetryableError, retryAfter } from "./tool-recovery.js";

@@ -46,7 +46,7 @@ export function changedTextsOf(record: TaskRecord, changes: TaskChanges): Record
 }
 
 /** The texts of those payloads that `value` has as members; a member that is `undefined` gives `null`. */
-export function payloadTextsOf(value: TaskRecord | TaskChanges): PayloadTexts {
+function payloadTextsOf(value: TaskRecord | TaskChanges): PayloadTexts {
   const texts: PayloadTexts = {};
   for (const payload of PAYLOADS) {
     if (!(payload in value)) continue;

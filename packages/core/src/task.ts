@@ -10,12 +10,6 @@ import type { JsonObject, JsonValue } from "./json.js";
 /** What a client sees of a task. The last three are terminal: the record then stops changing. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** The statuses after which a record never changes again. */
-export const TERMINAL_STATUSES = ["completed", "failed", "cancelled"] as const;
-
-/** One of {@link TERMINAL_STATUSES}. */
-export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
-
 /**
  * What the call came to, stored once; each dialect projects it.
  *

@@ -1,5 +1,4 @@
 import {
-  ambientTask,
   directContext,
   InProcessRunner,
   type JsonValue,
@@ -9,6 +8,7 @@ import {
 } from "@claimcheck/core";
 import { settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
+import { ambientTask } from "../src/context.js";
 import { text } from "./kit/records.js";
 import { openRuntime, taskOf } from "./kit/runtime.js";
 
