@@ -77,9 +77,8 @@ async function nextTurn(
   asking.heardBy(channel);
   try {
     const turn = await asking.turn();
-    if (!("inputRequests" in turn) || parked.park(asking)) return turn;
-    asking.cancel();
-    return { refused: "Too many calls wait for answers; try again later." };
+    if ("inputRequests" in turn) parked.park(asking);
+    return turn;
   } finally {
     signal.removeEventListener("abort", cancel);
     channel.end();

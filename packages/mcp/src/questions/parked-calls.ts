@@ -31,7 +31,7 @@ const PREFIX = "claimcheck.call.";
 /** How long an unanswered call is kept when its tool does not say. A client that shows a form to a person comes back sooner. */
 const PATIENCE_MS = 10 * 60_000;
 /** How many calls may wait for their callers at once. */
-const MAX_PARKED = 1000;
+export const MAX_PARKED = 1000;
 
 /** Whether a `requestState` is of this making. */
 export const isCallState = (state: unknown): state is string => typeof state === "string" && state.startsWith(PREFIX);
@@ -64,6 +64,11 @@ export class ParkedCall implements Asker {
   readonly sendProgress: SendProgress = (current, options) => this.#channel?.sendProgress(current, options) ?? false;
 
   readonly log: Log = (level, data, logger) => this.#channel?.log(level, data, logger) ?? false;
+
+  /** Whether a request waits for the next round now. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.size > 0;
+  }
 
   heardBy(channel: DirectChannel): void {
     this.#channel = channel;
@@ -163,12 +168,27 @@ export class ParkedCalls {
     return call?.owner === owner && call.toolName === toolName ? call : undefined;
   }
 
-  /** Keeps the call until it has ended. `false` when too many wait already. */
-  park(call: ParkedCall): boolean {
-    if (this.#calls.has(call.state)) return true;
-    if (this.#calls.size >= MAX_PARKED) return false;
+  /**
+   * Keeps the call until it has ended. When there are too many, whoever has most of them makes room with the one that has waited
+   * longest: nobody can drive the others out by leaving calls without an answer.
+   */
+  park(call: ParkedCall): void {
+    if (this.#calls.has(call.state)) return;
+    if (this.#calls.size >= MAX_PARKED) this.#makeRoom();
     this.#calls.set(call.state, call);
-    return true;
+  }
+
+  #makeRoom(): void {
+    const held = new Map<string, number>();
+    for (const { owner } of this.#calls.values()) held.set(owner, (held.get(owner) ?? 0) + 1);
+    const heldBy = ({ owner }: ParkedCall): number => held.get(owner) ?? 0;
+    // In the order in which they came, so that the first is the oldest. What a caller waits for now is no leftover.
+    const [given] = [...this.#calls.values()]
+      .filter((call) => !call.isWaitedFor)
+      .sort((one, other) => heldBy(other) - heldBy(one));
+    if (given === undefined) return;
+    this.#calls.delete(given.state);
+    given.cancel();
   }
 
   forget(call: ParkedCall): void {
