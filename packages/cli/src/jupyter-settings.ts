@@ -115,6 +115,8 @@ function httpSettings(flags: JupyterFlags, env: Host["env"]): HttpSettings {
       "the token for clients (--mcp-token, MCP_TOKEN) has to be of visible ASCII characters: it travels in a header",
     );
   }
+  checkHostNames("--allow-host", flags.allowHost);
+  checkHostNames("--allow-origin", flags.allowOrigin);
   const jwt = jwtSettings(flags);
   const isOpen = flags.auth === false || jwt !== undefined;
   const token = isOpen ? undefined : (given ?? randomBytes(24).toString("base64url"));
@@ -128,6 +130,14 @@ function httpSettings(flags: JupyterFlags, env: Host["env"]): HttpSettings {
     allowedHosts: allowedHosts(flags.allowHost, host),
     allowedOrigins: flags.allowOrigin,
   };
+}
+
+/** An origin such as https://app.example would be let in by nothing. */
+function checkHostNames(option: string, names: readonly string[] | undefined): void {
+  const wrong = names?.find((name) => !/^(\[[^\]\s]+\]|[^\s/:[\]]+)$/.test(name));
+  if (wrong === undefined) return;
+  const right = "takes host names without scheme and port, such as app.example";
+  throw new UsageError(`${option} ${right}; got ${JSON.stringify(wrong)}`);
 }
 
 const JWT_FLAGS = {

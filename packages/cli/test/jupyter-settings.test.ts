@@ -72,6 +72,13 @@ describe("flags and environment", () => {
     expect(settings({}, { XDG_STATE_HOME: "state" }).stateDir).toBe("/home/ann/.local/state/claimcheck");
   });
 
+  test.each([
+    [{ allowOrigin: ["https://app.example"] }, '--allow-origin takes host names .*; got "https://app.example"'],
+    [{ allowHost: ["box.lan", "box.lan:4040"] }, '--allow-host takes host names .*; got "box.lan:4040"'],
+  ])("%j names no host that a request could have", (flags, message) => {
+    expect(() => settings({ http: true, ...flags })).toThrow(new RegExp(message));
+  });
+
   test("further names of the server come beside its usual ones", () => {
     expect(settings({ http: true, host: "::", allowHost: ["box.lan"] }).http?.allowedHosts).toEqual([
       "127.0.0.1",

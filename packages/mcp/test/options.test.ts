@@ -82,7 +82,10 @@ describe("serving", () => {
     [{ auth: "none", port: Number.NaN }, "got NaN"],
     [{ auth: "none", path: "mcp" }, "path must be a path that begins with a slash"],
     [{ auth: "none", maxSessions: 0 }, "maxSessions must be"],
-    [{ auth: "none", allowedHosts: "example.com" }, "allowedHosts must be a list of strings"],
+    [
+      { auth: "none", allowedHosts: "example.com" },
+      "allowedHosts must be a list of host names without scheme and port",
+    ],
     [{ auth: { token: "t", tokn: "t" } }, "auth with token has no option tokn"],
     [{ auth: { issuer: "https://id.example", jwks: { keys: [] }, scope: {} } }, "auth with issuer has no option scope"],
     [{ auth: { verifyToken: true } }, "auth with verifyToken: verifyToken must be a function"],

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
-import { anything, checkOptions, listOfText, type OptionRules, someText, wholeNumberFrom } from "@claimcheck/core";
+import { anything, checkOptions, type OptionRules, someText, wholeNumberFrom } from "@claimcheck/core";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { type AuthInfo, DEFAULT_MAX_REQUEST_BODY_SIZE, type McpServerFactory } from "@modelcontextprotocol/server";
 import type { BearerGate } from "../auth/bearer-gate.js";
@@ -17,7 +17,7 @@ import { checkFactory } from "../factory.js";
 import type { Tasks } from "../tasks.js";
 import { withoutPayload } from "../without-payload.js";
 import { discardRest, readBody, tooLarge } from "./body.js";
-import { type GuardOptions, HttpGuard } from "./guard.js";
+import { type GuardOptions, HttpGuard, listOfHostNames } from "./guard.js";
 import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./handler.js";
 import { warnOfLostTasks } from "./lost-tasks.js";
 
@@ -39,8 +39,8 @@ const OPTIONS: OptionRules<ServeHttpOptions> = {
   host: someText,
   path: { what: "a path that begins with a slash", takes: (path) => typeof path === "string" && path.startsWith("/") },
   ...HTTP_HANDLER_OPTIONS,
-  allowedHosts: listOfText,
-  allowedOrigins: listOfText,
+  allowedHosts: listOfHostNames,
+  allowedOrigins: listOfHostNames,
 };
 
 export interface HttpServing {

@@ -41,8 +41,19 @@ describe("Host and Origin", () => {
     expect((await raw(served.url, "POST", { ...ACCEPT, ...headers }, body)).status).toBe(200);
   });
 
+  it.each(["https://app.example", "app.example:443", "app.example/", "::1", "two names", ""])(
+    "%j is no name to let in, and is refused at the start",
+    async (name) => {
+      const tasks = createTasks();
+      for (const option of ["allowedHosts", "allowedOrigins"]) {
+        const starting = serveHttp(tasks, nothing as never, { auth: "none", [option]: [name] });
+        await expect(starting).rejects.toThrow(`${option} must be a list of host names without scheme and port`);
+      }
+    },
+  );
+
   it("the lists can be set", async () => {
-    const options: ServeHttpOptions = { auth: "none", allowedHosts: ["mcp.example"], allowedOrigins: ["app.example"] };
+    const options: ServeHttpOptions = { auth: "none", allowedHosts: ["MCP.Example"], allowedOrigins: ["app.example"] };
     const { serving: served } = await serving(nothing, options);
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const status = async (headers: Record<string, string>) =>
