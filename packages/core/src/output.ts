@@ -3,6 +3,7 @@
  * the end says why it failed; what is cut between them is counted and said.
  */
 import type { JsonObject, JsonValue } from "./json.js";
+import { textOfThrown } from "./logger.js";
 
 /** Room for the marker that says what was cut. */
 const MARKER_BYTES = 200;
@@ -37,7 +38,7 @@ function toJson(value: JsonValue): string {
   try {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
-    return JSON.stringify(`[an output that JSON cannot carry: ${(error as Error).message}]`);
+    return JSON.stringify(`[an output that JSON cannot carry: ${textOfThrown(error)}]`);
   }
 }
 

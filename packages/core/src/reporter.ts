@@ -48,7 +48,12 @@ export class Reporter implements Flushable {
     this.#message = undefined;
   }
 
+  /** @throws TypeError for what is no list: it could be written neither now nor with the task's end, which would never come */
   outputs(outputsSoFar: readonly JsonValue[]): void {
+    if (!Array.isArray(outputsSoFar)) {
+      const right = 'a list of all outputs so far, such as [{ type: "text", text: "…" }]';
+      throw new TypeError(`recordOutput takes ${right}; got ${outputsSoFar === null ? "null" : typeof outputsSoFar}.`);
+    }
     // A shallow copy: the tool goes on filling its list, and may empty it.
     this.#outputs = outputsSoFar.slice();
     this.#unwritten.add("partialOutput");

@@ -18,12 +18,18 @@ describe("outputs within the limit", () => {
   it("what JSON cannot carry is replaced by what JSON makes of it, or by a text that says so", () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
-    const strange = [undefined, () => 1, 1n, circle, Number.NaN, "\ud800"] as JsonValue[];
+    const throwing = {
+      toJSON: () => {
+        throw null;
+      },
+    };
+    const strange = [undefined, () => 1, 1n, circle, Number.NaN, "\ud800", throwing] as unknown as JsonValue[];
     const { outputs } = boundOutputs(strange, 10_000);
     expect(outputs.slice(0, 2)).toEqual([null, null]);
     expect(outputs[2]).toContain("JSON cannot carry");
     expect(outputs[3]).toContain("JSON cannot carry");
-    expect(outputs.slice(4)).toEqual([null, "\ud800"]);
+    expect(outputs.slice(4, 6)).toEqual([null, "\ud800"]);
+    expect(outputs[6]).toContain("JSON cannot carry");
   });
 });
 

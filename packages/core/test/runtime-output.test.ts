@@ -41,6 +41,22 @@ describe("partial output", () => {
     held.end();
   });
 
+  it.each(["a text", null, undefined, { text: "a" }, new Uint8Array(1)])(
+    "%j is no list: the tool hears it at once, and its task ends",
+    async (outputs) => {
+      const { start, get } = await openRuntime(async (_args, ctx) => {
+        taskOf(ctx).recordOutput(outputs as never);
+        return { kind: "result", result: { content: [] } };
+      });
+      const { taskId } = await start();
+      await settle();
+      expect(await get(taskId)).toMatchObject({
+        status: "failed",
+        outcome: { message: expect.stringContaining("recordOutput takes a list of all outputs so far") },
+      });
+    },
+  );
+
   it("what the tool does to its list afterwards does not matter", async () => {
     const held = new HeldHandler();
     const { start, get, runtime } = await openRuntime(held.handler);
