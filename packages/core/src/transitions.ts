@@ -260,7 +260,8 @@ function retry(
   event: Extract<AttemptEvent, { type: "retry" }>,
   at: number,
 ): Transition {
-  if (task.cancellation !== undefined) return refuse("cancel_requested");
+  // What was to be stopped has ended.
+  if (task.cancellation !== undefined) return cancel(task, { ...event, how: "stopped" }, at);
   const { notBeforeAt, ranMs, statusMessage } = event;
   const changes: TaskChanges = {
     ...withdrawn(task, at),

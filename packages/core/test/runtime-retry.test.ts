@@ -1,9 +1,18 @@
-import { RetryableError, type ToolDefinition, type ToolHandler } from "@claimcheck/core";
+import { type CancelledResult, RetryableError, type ToolDefinition, type ToolHandler } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
 import { cluster } from "./kit/cluster.js";
 import { text } from "./kit/records.js";
-import { type Bench, type BenchOptions, closeSoon, newRuntime, openRuntime, stoppable, taskOf } from "./kit/runtime.js";
+import {
+  type Bench,
+  type BenchOptions,
+  closeSoon,
+  done,
+  newRuntime,
+  openRuntime,
+  stoppable,
+  taskOf,
+} from "./kit/runtime.js";
 
 const busy = (options?: { retryAfterMs?: number }) => new RetryableError("The service is busy.", options);
 
@@ -197,6 +206,27 @@ describe("the pause between two tries", () => {
     await clock.advance(60_000);
     expect(runs).toBe(1);
     expect(await get(taskId)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("does not begin for a task that another process has asked to cancel: it ends at once, with what was produced", async () => {
+    const { node } = cluster({ tool: { recovery: "retry" } });
+    let fail = (): void => {};
+    const { start: create, store } = await node(async (_args, context) => {
+      taskOf(context).recordOutput(["half"]);
+      await new Promise<void>((resolve) => {
+        fail = resolve;
+      });
+      throw busy();
+    });
+    const { runtime } = await node(done);
+    const { taskId } = await create();
+    await settle();
+    const cancelling = runtime.cancel("alice", taskId);
+    // The wish is in the store, and nobody has told of it here yet.
+    while ((await store.get(taskId))?.cancellation === undefined) await Promise.resolve();
+    fail();
+    const { task } = (await cancelling) as CancelledResult;
+    expect(task).toMatchObject({ status: "cancelled", cancellation: { how: "stopped" }, partialOutput: ["half"] });
   });
 
   it("costs no timer of its own", async () => {

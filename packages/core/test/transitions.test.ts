@@ -175,7 +175,8 @@ describe("leasing", () => {
 
   it("a try that fails while it is being cancelled is the last", () => {
     const [retry] = EVENTS.retry as [TaskEvent];
-    expect(refusalOf(liveTask({ cancellation: { requestedAt: NOW } }), retry)).toBe("cancel_requested");
+    const cancelled = next(liveTask({ cancellation: { requestedAt: NOW } }), retry);
+    expect(cancelled).toMatchObject({ status: "cancelled", cancellation: { requestedAt: NOW, how: "stopped" } });
   });
 
   it("a task that is cancelled between two tries had work, and it has stopped", () => {
