@@ -1,5 +1,6 @@
 /** Running a command of the tool chain with our own terminal. */
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 
 /**
  * Runs a command to its end.
@@ -25,7 +26,7 @@ export function exitCodeOf(program, args, options = {}) {
     });
     child.once("exit", (code, signal) => {
       done();
-      resolve(code ?? 128 + (signal === "SIGINT" ? 2 : 15));
+      resolve(code ?? 128 + constants.signals[signal]);
     });
   });
 }
