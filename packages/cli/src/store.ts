@@ -30,7 +30,7 @@ const IS_LOCAL = /^(file|data|node|sqlite):/;
 /** Where relative names begin. */
 export type StorePlace = Pick<Host, "cwd" | "homeDir">;
 
-export const STORE_FORMS = "memory, sqlite:FILE, postgres://…, redis://…, valkey://… or MODULE:CLASS";
+const STORE_FORMS = "memory, sqlite:FILE, postgres://…, redis://…, valkey://… or MODULE:CLASS";
 
 /**
  * Reads `memory`, `sqlite:FILE`, `postgres://…`, `redis://…`, `valkey://…` or `module:Class`; the last colon parts module and class, so that a module may be a URL.

@@ -81,7 +81,7 @@ function isSound(version: string): boolean {
 }
 
 /** The primary result code of a driver's error (https://sqlite.org/rescode.html). */
-export function resultCode(error: unknown): number | undefined {
+function resultCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === "number" ? code & 0xff : undefined;
 }

@@ -3,7 +3,7 @@ import { type Clock, HandedOverError, type JsonValue, type ToolContext } from "@
 import { type RenderLimits, renderOutputs } from "../execution/index.js";
 import type { ExecutionEnd } from "../kernel/index.js";
 import type { CellOutput } from "../notebook/index.js";
-import { type ExecutionResult, endedBadly, executionResult } from "./execution-report.js";
+import { type ExecutionResult, endedBadly, executionResult, sentence } from "./execution-report.js";
 import type { ToolExecution } from "./executions.js";
 import { type Followed, followRun } from "./follow-run.js";
 import { lastWords } from "./last-words.js";
@@ -118,8 +118,4 @@ function tellQueued(execution: ToolExecution, { sendProgress }: ToolContext): vo
   if (state.name !== "queued" || state.position === 0) return;
   const others = state.position === 1 ? "another run" : `${state.position} other runs`;
   sendProgress(0, { message: `queued behind ${others} of kernel ${execution.kernel.id}` });
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -188,6 +188,11 @@ export function endedBadly(
   }
 }
 
+/** `text`, which begins small and ends without a stop, as a sentence of its own. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
 function seconds(ms: number | undefined): string {
   return `${(ms ?? 0) / 1000} s`;
 }

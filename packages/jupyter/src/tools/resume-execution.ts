@@ -9,7 +9,7 @@ import type { SharedKernel } from "../execution/index.js";
 import { JupyterError, type RecorderAnswer } from "../kernel/index.js";
 import type { CellKey } from "../notebook/index.js";
 import { answerExecution } from "./answer-execution.js";
-import { type ExecutionResult, endedBadly, type KernelReport } from "./execution-report.js";
+import { type ExecutionResult, endedBadly, type KernelReport, sentence } from "./execution-report.js";
 import type { ExecutionRequest } from "./executions.js";
 import { siteFor } from "./prepare.js";
 import { ownerOf, type WaitArguments, type Workbench, waitingOf } from "./workbench.js";
@@ -175,6 +175,5 @@ function lost(
   { kernel }: Pick<RunCheckpoint, "kernel">,
   cause?: unknown,
 ): Error {
-  const sentence = endedBadly({ state, reason }, kernel) ?? reason;
-  return new Error(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`, { cause });
+  return new Error(sentence(endedBadly({ state, reason }, kernel) ?? reason), { cause });
 }

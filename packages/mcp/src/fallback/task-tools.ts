@@ -41,7 +41,7 @@ const TASK_ID = { type: "string", description: "The task's id, as an earlier ans
 const WAIT_SECONDS = 50;
 const MAX_WAIT_SECONDS = 600;
 
-export const TASK_TOOLS: Readonly<Record<string, TaskTool>> = {
+const TASK_TOOLS: Readonly<Record<string, TaskTool>> = {
   task_list: {
     title: "List tasks",
     description:

@@ -125,7 +125,7 @@ function refused(message: string): { answer: Answer } {
 }
 
 /** A call that cannot be asked what it must be asked (2026-07-28, `MissingRequiredClientCapability`). */
-export function lackingAnswer(toolName: string, requiredCapabilities: JsonObject): Answer {
+function lackingAnswer(toolName: string, requiredCapabilities: JsonObject): Answer {
   const message = `Tool ${toolName} has to ask its caller: declare the capability in the request's client capabilities.`;
   return { fault: { code: "extension_required", message, data: { requiredCapabilities } } };
 }

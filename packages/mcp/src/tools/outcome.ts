@@ -23,7 +23,7 @@ export interface OutcomeRules {
 }
 
 /** What callers hear of an unexpected error when errors are masked. */
-export const MASKED_MESSAGE = "The tool failed with an internal error.";
+const MASKED_MESSAGE = "The tool failed with an internal error.";
 
 /** Runs `handler` and says what it came to. Never rejects. */
 export async function outcomeOf(handler: () => unknown, rules: OutcomeRules): Promise<HandlerOutcome> {
