@@ -109,14 +109,13 @@ export const retentionCases: CaseGroup = {
       { detail: "after a sweep as before it" },
     ),
     promised("Expired tasks are left out", async (context) => {
-      const expired = await context.expired();
+      await context.expired();
       const live = await context.create();
       const finished = await context.finish(await context.create());
       const shown = new Set([live.taskId, finished.taskId]);
       assert.deepEqual(new Set(await context.listAll()), shown);
       assert.deepEqual(new Set(await context.listAll({ owner: "owner" }, 1)), shown);
       assert.deepEqual(await context.listAll({ unfinished: true }), [live.taskId]);
-      assert(!shown.has(expired.taskId));
     }),
     promised(
       SWEEP,
