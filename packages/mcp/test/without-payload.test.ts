@@ -1,6 +1,6 @@
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { withoutPayload } from "../src/without-payload.js";
+import { errorReporter, withoutPayload } from "../src/without-payload.js";
 
 it("what the SDK says of messages that it cannot place does not quote them", async () => {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
@@ -22,4 +22,15 @@ it("what the SDK says of messages that it cannot place does not quote them", asy
 it("what else it says is left as it is", () => {
   const error = new Error("EPIPE: the pipe is broken");
   expect(withoutPayload(error)).toBe(error);
+});
+
+it("what nobody asks to be told of is in the log", () => {
+  const logged: object[] = [];
+  const nothing = (): void => {};
+  const logger = { debug: nothing, info: nothing, warn: (fields: object) => void logged.push(fields), error: nothing };
+  const told: Error[] = [];
+  errorReporter(logger, (error) => void told.push(error))(new Error("one"));
+  errorReporter(logger, undefined)(new Error("two"));
+  expect(told.map(({ message }) => message)).toEqual(["one"]);
+  expect(logged).toEqual([{ error: expect.stringContaining("two") }]);
 });

@@ -29,7 +29,7 @@ import { listenRequestOf } from "../listen/request.js";
 import { principalKey } from "../owner.js";
 import type { Tasks } from "../tasks.js";
 import { tidied } from "../wire/malformed.js";
-import { withoutPayload } from "../without-payload.js";
+import { errorReporter } from "../without-payload.js";
 import { tooLarge } from "./body.js";
 import { errorResponse } from "./error-response.js";
 import { inTime } from "./late-response.js";
@@ -52,7 +52,7 @@ export interface HttpHandlerOptions {
   maxBodyBytes?: number;
   /** Default: the host's. */
   clock?: Clock;
-  /** Told of what goes wrong beside the protocol. Never of what a message says. */
+  /** Told of what goes wrong beside the protocol. Never of what a message says. Default: a warning in the log of the tasks. */
   onerror?: (error: Error) => void;
 }
 
@@ -95,7 +95,7 @@ export async function createHttpHandler(
   checkOptions("createHttpHandler", options, HTTP_HANDLER_OPTIONS);
   checkFactory("createHttpHandler", factory);
   await tasks.open();
-  const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
+  const onerror = errorReporter(tasks.logger, options.onerror);
   return new HttpEndpoint(tasks, factory, { ...options, onerror }, null);
 }
 

@@ -15,7 +15,7 @@ import { type HttpAuth, prepareAuth } from "../auth/http-auth.js";
 import type { ResourceMetadata } from "../auth/resource-server.js";
 import { checkFactory } from "../factory.js";
 import type { Tasks } from "../tasks.js";
-import { withoutPayload } from "../without-payload.js";
+import { errorReporter } from "../without-payload.js";
 import { discardRest, readBody, tooLarge } from "./body.js";
 import { type GuardOptions, HttpGuard, listOfHostNames } from "./guard.js";
 import { HTTP_HANDLER_OPTIONS, HttpEndpoint, type HttpHandlerOptions } from "./handler.js";
@@ -65,7 +65,7 @@ export async function serveHttp(
   checkOptions("serveHttp", given, OPTIONS);
   checkFactory("serveHttp", factory);
   const gateAt = prepareAuth(given.auth);
-  const options = { ...given, onerror: (error: Error): void => given.onerror?.(withoutPayload(error)) };
+  const options = { ...given, onerror: errorReporter(tasks.logger, given.onerror) };
   const host = options.host ?? "127.0.0.1";
   const hostName = isIPv6(host) ? `[${host}]` : host;
   await tasks.open();

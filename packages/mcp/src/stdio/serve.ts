@@ -8,7 +8,7 @@ import { listenOnWire } from "../listen/wire.js";
 import type { Tasks } from "../tasks.js";
 import { answerMalformed, type Rejection, rejectedError } from "../wire/malformed.js";
 import { decorateOnStart } from "../wire/transport.js";
-import { withoutPayload } from "../without-payload.js";
+import { errorReporter } from "../without-payload.js";
 import { MessageLines } from "./message-lines.js";
 
 export interface ServeStdioOptions {
@@ -18,7 +18,10 @@ export interface ServeStdioOptions {
   stdout?: Writable;
   /** In place of the two: another connection to one client, such as one end of the SDK's `InMemoryTransport`. */
   transport?: Transport;
-  /** Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. Never of what they say. */
+  /**
+   * Told of what goes wrong beside the protocol: lines that are no message, a pipe that broke. Never of what they say.
+   * Default: a warning in the log of the tasks.
+   */
   onerror?: (error: Error) => void;
 }
 
@@ -50,7 +53,7 @@ export async function serveStdio(
   checkFactory("serveStdio", factory);
   await tasks.open();
   const claimed = options.transport === undefined && options.stdout === undefined ? claimStdout() : undefined;
-  const onerror = (error: Error): void => options.onerror?.(withoutPayload(error));
+  const onerror = errorReporter(tasks.logger, options.onerror);
   const transport =
     options.transport ?? pipes(options.stdin ?? process.stdin, options.stdout ?? claimed?.protocol, onerror);
   let server: unknown;
