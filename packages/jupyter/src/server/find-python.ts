@@ -1,5 +1,6 @@
 /** Looks for a Jupyter Server that is installed on this machine already. */
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
 import { PrivateServerError } from "./errors.js";
 import { runCommand } from "./run.js";
 
@@ -33,6 +34,13 @@ async function verifyNamed(python: string, env: NodeJS.ProcessEnv): Promise<Jupy
   const command = moduleCommand(python);
   const version = await serverVersion(command, env);
   if (version !== undefined) return { command, version };
+  if (isAbsolute(python) && !existsSync(python)) {
+    throw new PrivateServerError(
+      "no_python",
+      `JUPYTER_PYTHON is ${python}, and there is no such file. Give the path of a Python that has jupyter_server and ` +
+        "ipykernel, or unset JUPYTER_PYTHON.",
+    );
+  }
   throw new PrivateServerError(
     "no_python",
     `JUPYTER_PYTHON is ${python}, which has no jupyter_server ${MINIMUM_MAJOR} or newer with ipykernel. ` +

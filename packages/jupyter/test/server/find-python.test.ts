@@ -54,6 +54,11 @@ test("a named Python that will not do is an error that names it, although anothe
   await fakePython("bin/python3", "2.21.1");
   await expect(findJupyter({ PATH: join(dir, "bin"), JUPYTER_PYTHON: named })).rejects.toMatchObject({
     code: "no_python",
-    message: expect.stringContaining(named),
+    message: expect.stringMatching(`${named}.*pip install jupyter_server ipykernel`),
+  });
+  const missing = join(dir, "missing/python");
+  await expect(findJupyter({ PATH: join(dir, "bin"), JUPYTER_PYTHON: missing })).rejects.toMatchObject({
+    code: "no_python",
+    message: expect.stringContaining(`${missing}, and there is no such file`),
   });
 });

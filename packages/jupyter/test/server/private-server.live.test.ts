@@ -125,7 +125,7 @@ describe("starting fails, and says why and what helps, for", () => {
   test("a JUPYTER_PYTHON that is none", async () => {
     await expect(startPrivateServer({ env: { JUPYTER_PYTHON: "/no/python" } })).rejects.toMatchObject({
       code: "no_python",
-      message: expect.stringMatching(/\/no\/python.*pip install jupyter_server ipykernel/),
+      message: expect.stringMatching(/\/no\/python, and there is no such file.*unset JUPYTER_PYTHON/),
     });
   });
 
