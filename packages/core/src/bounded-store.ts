@@ -19,7 +19,9 @@ export class StoreTimeoutError extends Error {
 }
 
 export interface BoundedStoreOptions {
+  /** By a clock that nobody sets: a store hangs no longer for it. */
   deadlines: Deadlines;
+  /** What a store without a clock goes by. */
   now: () => number;
   timeoutMs: number;
 }
@@ -74,10 +76,10 @@ export class BoundedStore implements TaskStore {
   }
 
   #within<T>(what: string, answer: Promise<T> | T): Promise<T> {
-    const { deadlines, now, timeoutMs } = this.#options;
+    const { deadlines, timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
       const tooLate = (): void => reject(new StoreTimeoutError(what, timeoutMs, Promise.resolve(answer)));
-      const deadline = deadlines.at(now() + timeoutMs, tooLate);
+      const deadline = deadlines.after(timeoutMs, tooLate);
       const settle = (settled: () => void): void => {
         deadline.cancel();
         settled();

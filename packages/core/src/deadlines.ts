@@ -41,6 +41,11 @@ export class Deadlines {
     };
   }
 
+  /** Calls `callback` once, `delayMs` from now. */
+  after(delayMs: number, callback: () => void): Deadline {
+    return this.at(this.#clock.now() + delayMs, callback);
+  }
+
   /** Cancelled entries sit in the heap until they surface; when they are all, or the majority of many, it is built anew. */
   #prune(): void {
     const { size } = this.#queue;

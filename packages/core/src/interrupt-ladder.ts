@@ -3,9 +3,9 @@
  * the work is waited for no longer, and what is known of it is said. An interrupt that fails is logged and holds
  * nothing up: half of what was asked for is better than none of it.
  */
+import type { AttemptHost } from "./attempt-host.js";
 import type { Interrupt } from "./context.js";
-import type { Deadlines } from "./deadlines.js";
-import { describeError, type Logger } from "./logger.js";
+import { describeError } from "./logger.js";
 import { boundedText } from "./status-message.js";
 
 export interface StopResult {
@@ -14,14 +14,8 @@ export interface StopResult {
   error?: string;
 }
 
-export interface InterruptLadderHost {
-  logger: Logger;
-  deadlines: Deadlines;
-  now(): number;
-}
-
 export class InterruptLadder {
-  readonly #host: InterruptLadderHost;
+  readonly #host: Pick<AttemptHost, "logger" | "runDeadlines">;
   readonly #taskId: string;
   readonly #graceMs: number;
   #interrupts: { stop: Interrupt; escalate: Interrupt | undefined }[] | undefined;
@@ -33,7 +27,7 @@ export class InterruptLadder {
   #stopping: Promise<StopResult> | undefined;
 
   /** `graceMs`: how long the work has to stop; again after escalating. */
-  constructor(host: InterruptLadderHost, taskId: string, graceMs: number) {
+  constructor(host: Pick<AttemptHost, "logger" | "runDeadlines">, taskId: string, graceMs: number) {
     this.#host = host;
     this.#taskId = taskId;
     this.#graceMs = graceMs;
@@ -109,7 +103,7 @@ export class InterruptLadder {
   #settlesWithinGrace(): Promise<void> {
     if (this.#isSettled || this.#isGivenUp) return Promise.resolve();
     return new Promise((resolve) => {
-      const deadline = this.#host.deadlines.at(this.#host.now() + this.#graceMs, resolve);
+      const deadline = this.#host.runDeadlines.after(this.#graceMs, resolve);
       this.#onSettled = () => {
         deadline.cancel();
         resolve();

@@ -77,7 +77,10 @@ export class TaskRuntime {
   readonly #creations: Creations;
   readonly #canceller: Canceller;
   readonly #flusher: Flusher;
+  /** Of instants that records name. */
   readonly #deadlines: Deadlines;
+  /** Of how long this process waits, whatever the time is set to meanwhile. */
+  readonly #runDeadlines: Deadlines;
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
   /** Renewing leases and asking a silent store anew, for stores that other processes use too. */
@@ -98,6 +101,7 @@ export class TaskRuntime {
     this.#outageLogger = new SparingLogger(this.#logger, this.#time.elapsed);
     this.#settings = settingsOf(options);
     this.#deadlines = new Deadlines(this.#time);
+    this.#runDeadlines = new Deadlines(this.#time.running);
     this.#store = this.#bounded(options.store ?? new MemoryStore({ clock: this.#clock }));
     this.#runner = options.runner ?? new InProcessRunner();
     const limits = limitsOf(options.limits);
@@ -129,7 +133,7 @@ export class TaskRuntime {
   #bounded(store: TaskStore): TaskStore {
     if (store.singleProcess === true) return store;
     const { storeTimeoutMs: timeoutMs } = this.#settings;
-    return new BoundedStore(store, { deadlines: this.#deadlines, now: this.#time.now, timeoutMs });
+    return new BoundedStore(store, { deadlines: this.#runDeadlines, now: this.#time.now, timeoutMs });
   }
 
   #newSweeper(): Sweeper {
@@ -187,7 +191,7 @@ export class TaskRuntime {
         logger: this.#logger,
         outageLogger: this.#outageLogger,
         deadlines: this.#deadlines,
-        runDeadlines: new Deadlines(this.#time.running),
+        runDeadlines: this.#runDeadlines,
         flusher: this.#flusher,
         settings: this.#settings,
         elapsed: this.#time.elapsed,
@@ -499,7 +503,7 @@ export class TaskRuntime {
   }
 
   #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#deadlines.at(this.now() + delayMs, resolve));
+    return new Promise((resolve) => this.#runDeadlines.after(delayMs, resolve));
   }
 
   /** Whether `work` is done within `ms`; goes on without it if not. */

@@ -2,11 +2,14 @@
 import type { ToolHandler } from "@claimcheck/core";
 import { FakeClock, settle } from "@claimcheck/core/testing";
 import { describe, expect, it } from "vitest";
-import { endless, HeldHandler, openRuntime, taskOf } from "./kit/runtime.js";
+import { FaultyStore, hang, outage } from "./kit/faulty-store.js";
+import { done, endless, HeldHandler, openRuntime, taskOf } from "./kit/runtime.js";
 import { SharedBackend } from "./kit/shared-store.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+/** After which a move that the store did not take is tried again. */
+const FIRST_RETRY_MS = 50;
 
 const UPSETS: [string, (clock: FakeClock) => void][] = [
   ["two days forward", (clock) => clock.jump(2 * DAY)],
@@ -26,6 +29,52 @@ describe.each(UPSETS)("when the time is set %s", (_what, upset) => {
     expect(held.contexts[0]?.signal.aborted).toBe(false);
     await clock.advance(1100);
     expect(await get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "run_time_exceeded" } });
+  });
+
+  it("work that is told to stop has its grace, and is given up when that has passed", async () => {
+    const { clock, start, get } = await openRuntime(endless, { tool: { maxRunMs: 1000, cancelGraceMs: 1000 } });
+    const { taskId } = await start();
+    await clock.advance(1500);
+    upset(clock);
+    await clock.advance(400);
+    expect(await get(taskId)).toMatchObject({ status: "working" });
+    await clock.advance(100);
+    expect(await get(taskId)).toMatchObject({ status: "failed", outcome: { reason: "run_time_exceeded" } });
+  });
+
+  it("a store that hangs is waited for as long as its time-out says", async () => {
+    const store = new FaultyStore();
+    const { clock, get } = await openRuntime(done, { store, storeTimeoutMs: 1000 });
+    store.before = ({ method }) => (method === "get" ? hang() : undefined);
+    const failures: unknown[] = [];
+    void get("tsk_1").catch((error: unknown) => failures.push(error));
+    await clock.advance(500);
+    upset(clock);
+    await clock.advance(400);
+    expect(failures).toEqual([]);
+    await clock.advance(100);
+    expect(failures).toMatchObject([{ name: "StoreTimeoutError" }]);
+  });
+
+  it("a move that the store did not take is tried again as soon as otherwise", async () => {
+    const store = new FaultyStore();
+    const held = new HeldHandler();
+    const { clock, start, get } = await openRuntime(held.handler, { store });
+    const { taskId } = await start();
+    await settle();
+    let tries = 0;
+    store.before = ({ changes }) => {
+      if (changes?.status === undefined) return;
+      tries += 1;
+      if (tries === 1) outage();
+    };
+    held.end();
+    await settle();
+    upset(clock);
+    await clock.advance(FIRST_RETRY_MS - 1);
+    expect(tries).toBe(1);
+    await clock.advance(1);
+    expect(await get(taskId)).toMatchObject({ status: "completed" });
   });
 
   it("no task is run by two processes, and none is given up by the one that runs it", async () => {
