@@ -40,9 +40,14 @@ export async function openDatabase(driver: Driver, path: string, busyTimeoutMs: 
     return database;
   } catch (error) {
     closeDatabase(database);
-    if (error instanceof TaskError) throw error;
-    throw unusable(path, `cannot be opened: ${textOfThrown(error)}.`, error);
+    throw asUnusable(path, error);
   }
+}
+
+/** What to tell whoever opens the file that failed with `error`. */
+export function asUnusable(path: string, error: unknown): TaskError {
+  if (error instanceof TaskError) return error;
+  return unusable(path, `cannot be opened: ${textOfThrown(error)}.`, error);
 }
 
 export function closeDatabase(database: Database): void {

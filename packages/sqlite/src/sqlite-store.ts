@@ -28,7 +28,7 @@ import { searchable } from "./columns.js";
 import { loadDriver } from "./driver.js";
 import { FileSignals } from "./file-signals.js";
 import { FilesInPlace } from "./files-in-place.js";
-import { closeDatabase, openDatabase } from "./open-database.js";
+import { asUnusable, closeDatabase, openDatabase } from "./open-database.js";
 import { retryWhileBusy } from "./retry.js";
 import { prepareStatements, type Statements } from "./statements.js";
 import { changeRow, insertOrFind, listRows, type Row, removeSlice } from "./task-rows.js";
@@ -161,10 +161,15 @@ export class SqliteStore implements TaskStore {
 
   async #openFile(): Promise<Open> {
     const database = await openDatabase(await loadDriver(), this.#path, this.#busyTimeoutMs);
-    const statements = prepareStatements(database);
-    const files = new FilesInPlace(this.#path);
-    const options = { busyTimeoutMs: this.#busyTimeoutMs, checkFiles: () => files.check() };
-    return { statements, writes: new WriteQueue(statements, options) };
+    try {
+      const statements = prepareStatements(database);
+      const files = new FilesInPlace(this.#path);
+      const options = { busyTimeoutMs: this.#busyTimeoutMs, checkFiles: () => files.check() };
+      return { statements, writes: new WriteQueue(statements, options) };
+    } catch (error) {
+      closeDatabase(database);
+      throw asUnusable(this.#path, error);
+    }
   }
 
   async #closeFile(): Promise<void> {

@@ -120,6 +120,14 @@ describe("a file that can't be the store's is refused and left as it was:", () =
     await expectRefused(folder, path, /newer version \(its schema is 99, this version knows \d+\); update/);
   });
 
+  test("a store that somebody took a table from", async () => {
+    const folder = scratchFolder();
+    const path = join(folder, "tasks.db");
+    await makeStore(path);
+    makeDatabase(path, "DROP TABLE payloads");
+    await expectRefused(folder, path, /cannot be opened: no such table: .*payloads/);
+  });
+
   test("a store cut off after its header", async () => {
     const folder = scratchFolder();
     const path = join(folder, "tasks.db");
