@@ -115,9 +115,12 @@ class Session implements ServerSession {
   }
 
   async close(): Promise<void> {
-    await this.#listener?.close();
-    if (this.#ownsPool) await this.#pool.end();
-    this.database.release();
+    try {
+      await this.#listener?.close();
+      if (this.#ownsPool) await this.#pool.end();
+    } finally {
+      this.database.release();
+    }
   }
 }
 

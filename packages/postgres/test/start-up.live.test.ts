@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { PostgresStore, type PostgresStoreOptions } from "@claimcheck/postgres";
 import { Pool } from "pg";
-import { expect, inject, test } from "vitest";
+import { expect, inject, test, vi } from "vitest";
 import { unusableAs } from "../../../test/fixtures/refusal.js";
 import { workingTask } from "../../../test/fixtures/working-task.js";
 import { freePort } from "../../../test/services/free-port.js";
@@ -127,6 +127,17 @@ test("a pool that is handed in is used, shared and left open", async () => {
   expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   expect(pool.listenerCount("error")).toBe(0);
   await pool.end();
+});
+
+test("a pool that cannot be ended is listened to no longer all the same", async () => {
+  const store = new PostgresStore({ url, schema: fresh() });
+  await store.open();
+  const end = vi.spyOn(Pool.prototype, "end").mockRejectedValueOnce(new Error("not ended"));
+  await expect(store.close()).rejects.toThrow("not ended");
+  const pool = end.mock.contexts[0] as Pool;
+  end.mockRestore();
+  await pool.end();
+  expect(pool.listenerCount("error")).toBe(0);
 });
 
 test("a store that is not open says so", async () => {
