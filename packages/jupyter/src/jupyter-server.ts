@@ -8,10 +8,18 @@ import { join, resolve } from "node:path";
 import {
   type Clock,
   type CloseOptions,
+  checkOptions,
+  durationFrom,
+  having,
   type Logger,
+  type OptionRule,
+  type OptionRules,
+  RUNTIME_OPTIONS,
+  someText,
   stderrLogger,
   systemClock,
   type TaskStore,
+  trueOrFalse,
 } from "@claimcheck/core";
 import { createTasks, type Tasks } from "@claimcheck/mcp";
 import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
@@ -74,6 +82,26 @@ export interface JupyterServerOptions {
   clock?: Clock;
 }
 
+const anyText: OptionRule = { what: "a string", takes: (value) => typeof value === "string" };
+
+const OPTIONS: OptionRules<JupyterServerOptions> = {
+  // What is in it, by serverAddress.
+  url: anyText,
+  // Of a server without authentication it is empty.
+  token: anyText,
+  rootDir: someText,
+  dataDir: someText,
+  outlive: trueOrFalse,
+  deployment: someText,
+  notebook: someText,
+  tasks: having("what createTasks makes", "open", "close", "bind", "registerTool"),
+  store: RUNTIME_OPTIONS.store,
+  waitLimitMs: durationFrom(0),
+  interruptAfterMs: durationFrom(1),
+  logger: RUNTIME_OPTIONS.logger,
+  clock: RUNTIME_OPTIONS.clock,
+};
+
 export interface JupyterServer {
   readonly tasks: Tasks;
   /** Makes the MCP server of one connection, with the tools on it. */
@@ -98,9 +126,11 @@ const PROBE_TIMEOUT_MS = 5_000;
  * Prepares the tools, and looks whether the Jupyter Server given by `url` is there: if not, that is a warning, and each
  * call says it until it is.
  *
- * @throws JupyterError `invalid_address` for a `url` that cannot be one
+ * @throws JupyterError `invalid_address` for a `url` that cannot be one; TypeError, RangeError for what is no option, or
+ *   cannot be its value
  */
 export async function createJupyterServer(options: JupyterServerOptions = {}): Promise<JupyterServer> {
+  checkOptions("createJupyterServer", options, OPTIONS);
   const { logger = stderrLogger, clock = systemClock } = options;
   const address = options.url === undefined ? undefined : serverAddress(options.url, options.token);
   const siteOptions = { clock, logger, ...(options.deployment !== undefined && { deployment: options.deployment }) };
@@ -211,7 +241,7 @@ function defaultTasks({ store, clock }: JupyterServerOptions, logger: Logger): T
 }
 
 /** Settings that cannot have any effect beside the others. */
-function idleSettings({ url, token, rootDir, dataDir, tasks, store }: JupyterServerOptions): string[] {
+function idleSettings({ url, token, rootDir, dataDir, outlive, tasks, store }: JupyterServerOptions): string[] {
   const idle: [boolean, string][] = [
     [
       url === undefined && token !== undefined,
@@ -219,6 +249,7 @@ function idleSettings({ url, token, rootDir, dataDir, tasks, store }: JupyterSer
     ],
     [url !== undefined && rootDir !== undefined, "rootDir has no effect on a Jupyter Server that is running already."],
     [url !== undefined && dataDir !== undefined, "dataDir has no effect on a Jupyter Server that is running already."],
+    [url !== undefined && outlive === true, "outlive has no effect on a Jupyter Server that is running already."],
     [tasks !== undefined && store !== undefined, "A store has no effect beside tasks, which have theirs."],
   ];
   return idle.filter(([isIdle]) => isIdle).map(([, sentence]) => sentence);

@@ -77,11 +77,13 @@ test("settings that cannot have an effect are warned of", async () => {
     token: service.token,
     rootDir: "/",
     dataDir: "/",
+    outlive: true,
     tasks,
   });
   expect(given.warnings).toEqual([
     "rootDir has no effect on a Jupyter Server that is running already.",
     "dataDir has no effect on a Jupyter Server that is running already.",
+    "outlive has no effect on a Jupyter Server that is running already.",
   ]);
 });
 
