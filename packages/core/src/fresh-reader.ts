@@ -8,32 +8,35 @@ export interface FreshReaderOptions {
   logger: Logger;
 }
 
+interface Reading {
+  readonly current: Promise<void>;
+  /** Of whoever asked meanwhile: the current read may have missed what that was for. */
+  next?: Promise<void>;
+}
+
 export class FreshReader {
   readonly #options: FreshReaderOptions;
-  /** What is being read, and whether it was asked for again meanwhile: the read may have missed what that was for. */
-  readonly #reading = new Map<string, { again: boolean }>();
+  readonly #readings = new Map<string, Reading>();
 
   constructor(options: FreshReaderOptions) {
     this.#options = options;
   }
 
-  /** Resolves when something at least as new as now has been found, or could not be read. */
-  async look(taskId: string): Promise<void> {
-    const reading = this.#reading.get(taskId);
-    if (reading !== undefined) {
-      reading.again = true;
-      return;
-    }
-    const state = { again: false };
-    this.#reading.set(taskId, state);
-    try {
-      do {
-        state.again = false;
-        await this.#read(taskId);
-      } while (state.again);
-    } finally {
-      this.#reading.delete(taskId);
-    }
+  /** Resolves when something at least as new as now has been found, or could not be read. Never rejects. */
+  look(taskId: string): Promise<void> {
+    const reading = this.#readings.get(taskId);
+    if (reading === undefined) return this.#begin(taskId);
+    reading.next ??= reading.current.then(() => this.#begin(taskId));
+    return reading.next;
+  }
+
+  #begin(taskId: string): Promise<void> {
+    const reading: Reading = { current: this.#read(taskId) };
+    this.#readings.set(taskId, reading);
+    void reading.current.then(() => {
+      if (reading.next === undefined) this.#readings.delete(taskId);
+    });
+    return reading.current;
   }
 
   async #read(taskId: string): Promise<void> {

@@ -26,6 +26,33 @@ describe("reading a task anew", () => {
     expect(found).toBe(2);
   });
 
+  it("is over for everybody who asked when what they asked for has been found, and for nobody sooner", async () => {
+    const answers: (() => void)[] = [];
+    const told: string[] = [];
+    const reader = new FreshReader({
+      read: () => new Promise((resolve) => answers.push(() => resolve(liveTask()))),
+      found: () => void told.push("found"),
+      logger: new Log(),
+    });
+    const look = (who: string) => void reader.look("tsk_1").then(() => told.push(who));
+    look("first");
+    look("second");
+    look("third");
+    await settle();
+    expect(told).toEqual([]);
+    answers[0]?.();
+    await settle();
+    look("fourth");
+    expect(told).toEqual(["found", "first"]);
+    answers[1]?.();
+    await settle();
+    expect(told).toEqual(["found", "first", "found", "second", "third"]);
+    answers[2]?.();
+    await settle();
+    expect(told.slice(5)).toEqual(["found", "fourth"]);
+    expect(answers).toHaveLength(3);
+  });
+
   it("that fails is logged and leaves the way open for the next", async () => {
     const log = new Log();
     let fails = true;
