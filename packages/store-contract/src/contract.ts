@@ -22,7 +22,8 @@ export interface StoreContractOptions {
   without?: readonly Capability[];
   /**
    * Exact case title → why this store can't keep that promise. An excused case still runs and has to fail: the
-   * day it passes, the excuse goes. A title that no case has, or an empty reason, is an error.
+   * day it passes, the excuse goes. A title that no case has, or one that `without` leaves out, or an empty reason, is an
+   * error; one of another group than `groups` waits for that to be run.
    */
   excused?: Readonly<Record<string, string>>;
   /**
@@ -47,8 +48,8 @@ export type RunCaseOptions = Pick<
 /** Registers the cases that every task store has to pass. */
 export function storeContract(options: StoreContractOptions): void {
   const groups = options.groups ?? allGroups;
-  const excused = checkedExcuses(options.excused ?? {});
   const without = options.without ?? [];
+  const excused = checkedExcuses(options.excused ?? {}, without);
   for (const group of groups) {
     for (const contractCase of group.cases) {
       if (contractCase.needs.some((need) => without.includes(need))) continue;
@@ -92,10 +93,17 @@ function checkCapabilities(harness: StoreHarness, without: readonly Capability[]
   }
 }
 
-function checkedExcuses(excused: Readonly<Record<string, string>>): Map<string, string> {
-  const titles = new Set(allGroups.flatMap((group) => group.cases.map((contractCase) => contractCase.title)));
+function checkedExcuses(
+  excused: Readonly<Record<string, string>>,
+  without: readonly Capability[],
+): Map<string, string> {
+  const cases = new Map(allGroups.flatMap((group) => group.cases.map((each) => [each.title, each])));
   for (const [title, reason] of Object.entries(excused)) {
-    if (!titles.has(title)) throw new Error(`No case of the store contract has the excused title "${title}".`);
+    const contractCase = cases.get(title);
+    if (contractCase === undefined) throw new Error(`No case of the store contract has the excused title "${title}".`);
+    const lacking = contractCase.needs.find((need) => without.includes(need));
+    if (lacking !== undefined)
+      throw new Error(`The excused case "${title}" never runs \`without\` "${lacking}"; take the excuse out.`);
     if (reason.trim() === "") throw new Error(`The excuse for "${title}" gives no reason.`);
   }
   return new Map(Object.entries(excused));

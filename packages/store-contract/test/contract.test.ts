@@ -3,14 +3,16 @@ import { FakeClock } from "@claimcheck/core/testing";
 import { describe, expect, test } from "vitest";
 import {
   allGroups,
+  type Capability,
   creationCases,
+  outageCases,
   runCase,
   type StoreContractOptions,
   type StoreHarness,
   storeContract,
 } from "../src/index.js";
 
-const WITHOUT = ["signals", "reopen", "openAnother", "outage"] as const;
+const WITHOUT: readonly Capability[] = ["signals", "reopen", "openAnother", "outage"];
 const TAKEN = "A task id that is taken is a rejection and changes nothing";
 
 /** Overwrites what has the id already. */
@@ -69,6 +71,21 @@ describe("storeContract", () => {
     expect(() => registered({ excused: { "A task id that is taken": "it can't tell" } })).toThrow(
       'No case of the store contract has the excused title "A task id that is taken".',
     );
+  });
+
+  test("refuses an excuse for a case that is left out anyway", () => {
+    const [{ title = "" } = {}] = outageCases.cases;
+    const excused = { [title]: "there is none" };
+    expect(() => registered({ excused })).toThrow(`"${title}" never runs \`without\` "outage"`);
+    const without = WITHOUT.filter((each) => each !== "outage");
+    expect(registered({ excused, without }).has(`${outageCases.name}: ${title} (excused: there is none)`)).toBe(true);
+  });
+
+  test("lets an excuse stand while other groups are run alone", () => {
+    const titles = creationCases.cases.map(({ title }) => `creation: ${title}`);
+    const [{ title = "" } = {}] = outageCases.cases;
+    const options = { groups: [creationCases], without: [], excused: { [title]: "never back in time" } };
+    expect([...registered(options).keys()]).toEqual(titles);
   });
 
   test("refuses an excuse without a reason", () => {
