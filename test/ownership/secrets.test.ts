@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type { Logger } from "@claimcheck/core";
+import type { CancelToken, Logger } from "@claimcheck/core";
 import { createTasks, serveHttp, serveStdio, type Tasks, type TasksOptions } from "@claimcheck/mcp";
 import { SqliteStore } from "@claimcheck/sqlite";
 import { McpServer } from "@modelcontextprotocol/server";
@@ -45,11 +45,15 @@ async function opened(options: TasksOptions = {}) {
   return { tasks, log, file };
 }
 
-function serverOf(tasks: Tasks): McpServer {
+/** What the tool waits for, with half of its work done. */
+type Held = (cancelToken: CancelToken) => Promise<void>;
+
+function serverOf(tasks: Tasks, held: Held = async () => {}): McpServer {
   const server = new McpServer({ name: "test", version: "0" });
   tasks.registerTool(server, "dig", OPTIONAL, async (_args, ctx) => {
     ctx.task?.sendProgress(1, { message: "planted-progress-44" });
     ctx.task?.recordOutput([{ type: "text", text: "planted-output-22" }]);
+    await held(ctx.cancelToken);
     return { content: [{ type: "text", text: "planted-result-33" }], structuredContent: { saw: ctx.request } };
   });
   tasks.registerTool(server, "fail", OPTIONAL, () => {
@@ -58,10 +62,10 @@ function serverOf(tasks: Tasks): McpServer {
   return server;
 }
 
-async function servedOverHttp(options: TasksOptions = {}) {
+async function servedOverHttp(options: TasksOptions = {}, held?: Held) {
   const scene = await opened(options);
   const onerror = (error: Error): void => scene.log.error({}, `${error.stack}`);
-  const served = await serveHttp(scene.tasks, () => serverOf(scene.tasks), { auth: { token: TOKEN }, onerror });
+  const served = await serveHttp(scene.tasks, () => serverOf(scene.tasks, held), { auth: { token: TOKEN }, onerror });
   onTestFinished(() => served.close());
   let id = 0;
   const post = async (method: string, params: unknown, extra: Record<string, string> = {}) => {
@@ -127,11 +131,22 @@ it("no log says a secret or a payload, at any level, whatever goes wrong", async
 });
 
 it("no log says one when the server shuts down in the middle of a call", async () => {
-  const { post, log, tasks } = await servedOverHttp();
+  const went: string[] = [];
+  let begun = (): void => {};
+  const inTheMiddle = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const { post, log, tasks } = await servedOverHttp({}, async (cancelToken) => {
+    went.push("in");
+    begun();
+    await cancelToken.wait();
+    went.push("on, told to stop");
+  });
   const params = { name: "dig", arguments: { what: "planted-argument-11" }, task: {} };
-  const call = post("tools/call", params);
+  await post("tools/call", params);
+  await inTheMiddle;
   await tasks.close();
-  await call;
+  expect(went).toEqual(["in", "on, told to stop"]);
   await post("tools/call", params);
   for (const secret of [TOKEN, COOKIE, ...PAYLOADS]) expect(log.text).not.toContain(secret);
 });
