@@ -1,10 +1,11 @@
 /** The store that `docs/writing-a-store.md` shows in full is a store. */
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type FileHandle, open as openFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { TaskStore } from "@claimcheck/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CaseContext, type StoreHarness, storeContract } from "../src/index.js";
 
 type JournalStoreClass = new (options: {
@@ -72,7 +73,37 @@ describe("the store that the guide shows", () => {
     expect([await again.get(task.taskId), await again.get(next.taskId)]).toEqual([task, next]);
     await harness.close();
   });
+
+  test("has not made a change that the disk did not take, and makes the next one", async () => {
+    const harness = await open();
+    const context = new CaseContext(harness, { ttlMs: 1, signalWithinMs: 1, largestValueBytes: 1, outageWithinMs: 1 });
+    const task = await context.create();
+    const full = await fullDisk(harness.path);
+    await expect(context.create({ idempotencyKey: "key" })).rejects.toThrow("no space");
+    await expect(harness.store.update(task.taskId, 1, { statusMessage: "?" })).rejects.toThrow("no space");
+    expect((await harness.store.list({ limit: 9 })).tasks.map(({ taskId }) => taskId)).toEqual([task.taskId]);
+    expect(await harness.store.get(task.taskId)).toEqual(task);
+    full.mockRestore();
+    const next = await context.create({ idempotencyKey: "key" });
+    const changed = await harness.store.update(task.taskId, 1, { statusMessage: "!" });
+    const again = await context.reopen();
+    expect([await again.get(task.taskId), await again.get(next.taskId)]).toEqual([changed, next]);
+    await harness.close();
+  });
 });
+
+/** Has every append fail when all but the end has been written. */
+async function fullDisk(path: string) {
+  const file = await openFile(path);
+  const handles: FileHandle = Object.getPrototypeOf(file);
+  await file.close();
+  const appends = vi.spyOn(handles, "appendFile").mockImplementation(async (text) => {
+    appendFileSync(path, String(text).slice(0, -5));
+    throw new Error("no space left on the device");
+  });
+  onTestFinished(() => appends.mockRestore());
+  return appends;
+}
 
 test("the guide names every option of the contract", () => {
   for (const option of [
