@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { ensureDebianPackage } from "./debian-package.js";
 import { freePort } from "./free-port.js";
+import { whenGone } from "./orphans.js";
 
 /** How a test reaches the server that all live tests share. */
 export interface RedisService {
@@ -39,6 +40,8 @@ export async function teardown(): Promise<void> {
 export interface RedisServer {
   url: string;
   port: number;
+  /** What it keeps is in there. */
+  dir: string;
   readonly process: ChildProcess;
   /** Starts it again on its data, on the same port. */
   start(): Promise<void>;
@@ -53,9 +56,10 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   const program = await ensureDebianPackage("redis-server", findProgram);
   const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-redis-"));
   const port = await freePort();
-  const own = ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--daemonize", "no"];
+  const files = ["--dir", dir, "--pidfile", pidFileIn(dir)];
+  const own = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--daemonize", "no"];
   const durable = ["--appendonly", "yes", "--appendfsync", "everysec"];
-  const server = serverOf(program, [...own, ...durable, ...settings], dir, port);
+  const server = serverOf(program, [...own, ...files, ...durable, ...settings], dir, port);
   try {
     await server.start();
   } catch (error) {
@@ -66,7 +70,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
 }
 
 /** A sentinel that watches the server on `port` under `name`, and puts a replica in its place once it has been gone for some seconds. */
-export async function startSentinel(name: string, port: number): Promise<Pick<RedisServer, "port" | "remove">> {
+export async function startSentinel(name: string, port: number): Promise<RedisServer> {
   const program = await ensureDebianPackage("redis-server", findProgram);
   const dir = await mkdtemp(join(tmpdir(), "claimcheck-test-sentinel-"));
   const own = await freePort();
@@ -76,7 +80,8 @@ export async function startSentinel(name: string, port: number): Promise<Pick<Re
     `down-after-milliseconds ${name} 3000`,
     `failover-timeout ${name} 5000`,
   ];
-  await writeFile(file, [`port ${own}`, `dir ${dir}`, ...watched.map((line) => `sentinel ${line}`), ""].join("\n"));
+  const settings = [`port ${own}`, `dir ${dir}`, `pidfile ${pidFileIn(dir)}`];
+  await writeFile(file, [...settings, ...watched.map((line) => `sentinel ${line}`), ""].join("\n"));
   const sentinel = serverOf(program, [file, "--sentinel"], dir, own, "+monitor");
   try {
     await sentinel.start();
@@ -84,7 +89,21 @@ export async function startSentinel(name: string, port: number): Promise<Pick<Re
     await sentinel.remove();
     throw error;
   }
-  return { port: own, remove: () => sentinel.remove() };
+  return sentinel;
+}
+
+/** Only there while the server is, so that its pid is nobody else's by then. */
+function pidFileIn(dir: string): string {
+  return join(dir, "pid");
+}
+
+/**
+ * Ends the server in `dir` when this process is gone, and removes the folder.
+ *
+ * @returns what does so now
+ */
+export function removeWhenGone(dir: string): () => void {
+  return whenGone('kill -KILL "$(cat "$2")"; rm -rf "$1"', dir, pidFileIn(dir));
 }
 
 function serverOf(
@@ -94,6 +113,7 @@ function serverOf(
   port: number,
   whenReady = "eady to accept connections",
 ): RedisServer {
+  const release = removeWhenGone(dir);
   let child: ChildProcess | undefined;
   const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> => {
     const running = child;
@@ -102,10 +122,12 @@ function serverOf(
     const exited = once(running, "exit");
     running.kill(signal);
     await exited;
+    await rm(pidFileIn(dir), { force: true });
   };
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    dir,
     get process() {
       if (child === undefined) throw new Error("The Redis server is not running.");
       return child;
@@ -118,6 +140,7 @@ function serverOf(
     remove: async () => {
       await stop("SIGKILL");
       await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      release();
     },
   };
 }
