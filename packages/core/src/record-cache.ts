@@ -37,9 +37,10 @@ export class RecordCache {
    * was kept of its task. A record that has finished is not kept, as it never changes.
    */
   keep(record: TaskRecord, texts: RecordTexts): void {
-    const lengths: Lengths = { ...this.#kept.get(record.taskId)?.lengths };
+    const known = this.#kept.get(record.taskId)?.lengths;
     this.forget(record.taskId);
     if (isTerminal(record)) return;
+    const lengths: Lengths = { ...known };
     for (const [part, text] of Object.entries(texts)) lengths[part as keyof Lengths] = text?.length ?? 0;
     this.#kept.set(record.taskId, { record, lengths });
     this.#characters += sum(lengths);

@@ -4,7 +4,7 @@
  * then. And beside a log or an index of locks that others do not see, two processes would damage the file
  * (https://sqlite.org/howtocorrupt.html, section 2.4).
  */
-import { realpathSync, type Stats, statSync } from "node:fs";
+import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { TaskError } from "@claimcheck/core";
 
@@ -17,32 +17,35 @@ interface OpenedFile {
 }
 
 export class FilesInPlace {
-  readonly #main: OpenedFile;
-  readonly #beside: readonly OpenedFile[];
+  /** What is looked at before each write: a link may lead elsewhere while nothing changes in the folder of the file. */
+  readonly #linked: readonly OpenedFile[];
+  readonly #inFolder: readonly OpenedFile[];
   readonly #folder: string;
   /** The folder, as it was when everything in it was last found in its place. */
   #settled: string | undefined;
 
   /** @param path of a file that has just been opened, and read: what SQLite puts beside it is there then, and stays */
   constructor(path: string) {
+    const isLink = lstatSync(path).isSymbolicLink();
     const real = realpathSync(path);
-    this.#folder = dirname(real);
-    this.#main = opened(path);
-    this.#beside = [`${real}-wal`, `${real}-shm`].map(opened);
+    const [main, ...beside] = [path, `${real}-wal`, `${real}-shm`].map(opened) as [OpenedFile, OpenedFile, OpenedFile];
+    this.#linked = isLink ? [main] : [];
+    this.#inFolder = isLink ? beside : [main, ...beside];
+    this.#folder = dirname(isLink ? real : path);
   }
 
   /**
-   * The log and its index are looked at only when their folder has changed: to ask for the times of a file that is written
-   * all the time makes its next write wait for the disk longer, as its new time has to get there as well.
+   * The files are looked at only when their folder has changed: to ask for the times of a log that is written all the time
+   * makes its next write wait for the disk longer, as its new time has to get there as well.
    *
    * @throws TaskError `store_unusable`
    */
   check(): void {
-    checkIdentity(this.#main);
+    for (const file of this.#linked) checkIdentity(file);
     const folder = found(this.#folder);
     const state = folder && `${identityOf(folder)}:${folder.ctimeMs}`;
     if (state !== undefined && state === this.#settled) return;
-    for (const opened of this.#beside) checkIdentity(opened);
+    for (const file of this.#inFolder) checkIdentity(file);
     const isOld = folder !== undefined && Date.now() - folder.ctimeMs > COARSEST_STEP_MS;
     this.#settled = isOld ? state : undefined;
   }

@@ -144,7 +144,7 @@ export class SqliteStore implements TaskStore {
     );
   }
 
-  async update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
+  update(taskId: string, expectedVersion: number, changes: TaskChanges): Promise<TaskRecord | "conflict" | null> {
     return this.#changer.change(taskId, expectedVersion, changes);
   }
 
@@ -190,12 +190,12 @@ export class SqliteStore implements TaskStore {
     return this.#open;
   }
 
-  async #read(taskId: string): Promise<Row | null> {
+  #read(taskId: string): Promise<Row | null> {
     const { statements } = this.#opened();
     return this.#find(() => statements.byId.get(searchable(taskId), this.#clock.now()));
   }
 
-  async #write(change: RecordChange): Promise<"written" | "conflict" | "gone"> {
+  #write(change: RecordChange): Promise<"written" | "conflict" | "gone"> {
     const { statements, writes } = this.#opened();
     return writes.add(() => changeRow(statements, change, this.#clock.now()), lengthOf(change.texts));
   }

@@ -1,4 +1,13 @@
-import { copyFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../../../test/fixtures/eventually.js";
@@ -72,6 +81,25 @@ describe.each([0, 3_600_000])("a store whose files are taken from under it, %i m
     await expect(store.create(workingTask())).rejects.toThrow(WRITES_NOTHING);
     renameSync(`${path}.away`, `${path}-wal`);
     await store.create(workingTask());
+  });
+
+  test("is watched where its link leads, and its folder's", async () => {
+    const folder = scratchFolder();
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(folder, name));
+      await (await openStore(join(folder, name, "tasks.db"))).close();
+    }
+    for (const [link, target] of [
+      ["file", "/tasks.db"],
+      ["folder", ""],
+    ] as const) {
+      symlinkSync(join(folder, `a${target}`), join(folder, link));
+      const store = await openStore(join(folder, link, link === "file" ? "" : "tasks.db"));
+      await store.create(workingTask());
+      rmSync(join(folder, link));
+      symlinkSync(join(folder, `b${target}`), join(folder, link));
+      await expect(store.create(workingTask())).rejects.toThrow(WRITES_NOTHING);
+    }
   });
 
   test("is not taken for one by what other stores on the file do", async () => {
