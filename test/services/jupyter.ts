@@ -14,6 +14,7 @@ import {
   launchServer,
   stopServer,
 } from "../../packages/jupyter/src/server/index.js";
+import { whenGone } from "./orphans.js";
 
 /** How a test reaches a Jupyter Server. */
 export interface JupyterService {
@@ -66,6 +67,8 @@ function reportStep(line: string): void {
 export interface ExtraJupyter {
   service: JupyterService;
   process: LaunchedServer["process"];
+  /** All of its folders are in there. */
+  dir: string;
   /** Ends the server and removes its folders. */
   stop(): Promise<void>;
 }
@@ -88,12 +91,32 @@ export async function startExtraJupyter(
     stateDir: join(dir, "state"),
     env: { IPYTHONDIR: join(dir, "ipython"), JUPYTER_DATA_DIR: join(dir, "data"), ...options.env },
   });
+  const release = stopWhenGone(dir, server.process.pid);
   return {
     service: { url: server.url, token: server.token, rootDir, python },
     process: server.process,
+    dir,
     stop: async () => {
       await stopServer(server);
       await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      release();
     },
   };
+}
+
+/** A server that is asked to end ends its kernels first, and is given ten seconds for that. One whose folder is gone has ended. */
+const STOP = `
+  [ -d "$1" ] || exit 0
+  kill -TERM "$2"
+  for second in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$2" && sleep 1; done
+  kill -KILL "$2"
+  rm -rf "$1"`;
+
+/**
+ * Stops the server when this process is gone, and removes its folders.
+ *
+ * @returns what does so now
+ */
+export function stopWhenGone(dir: string, pid: number | undefined): () => void {
+  return whenGone(STOP, dir, String(pid));
 }
