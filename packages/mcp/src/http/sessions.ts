@@ -123,9 +123,9 @@ export class HttpSessions {
   }
 
   #streamsOf(transport: WebStandardStreamableHTTPServerTransport): ResumableStreams {
-    const { clock, resumeMs } = this.#options;
+    const { resumeMs } = this.#options;
     const onGivenUp = (ids: readonly RequestId[]): void => cancel(transport, ids);
-    return new ResumableStreams({ clock, resumeMs, deadlines: this.#deadlines, onGivenUp });
+    return new ResumableStreams({ resumeMs, deadlines: this.#deadlines, onGivenUp });
   }
 
   async close(): Promise<void> {

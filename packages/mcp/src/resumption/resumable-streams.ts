@@ -6,7 +6,7 @@
  * that they are not cancelled at once; that the end of a cancelled request is no answer to be replayed; and an id for a
  * stream that has had no event yet. So the SDK writes each stream once, to a reader that never goes away.
  */
-import type { Clock, Deadline, Deadlines } from "@claimcheck/core";
+import type { Deadline, Deadlines } from "@claimcheck/core";
 import type { RequestId } from "@modelcontextprotocol/server";
 import { errorResponse } from "../http/error-response.js";
 import { isEventStream } from "../http/response-stream.js";
@@ -15,7 +15,6 @@ import { KeptEvents, MAX_KEPT_EVENTS } from "./kept-events.js";
 export interface ResumableStreamsOptions {
   /** How long a stream that broke, or that has ended, can be taken up again, ms. 0: none can. */
   resumeMs: number;
-  clock: Clock;
   deadlines: Deadlines;
   /** Nobody has come back for the answers to these requests. */
   onGivenUp: (requestIds: readonly RequestId[]) => void;
@@ -172,8 +171,8 @@ export class ResumableStreams {
   }
 
   #later(callback: () => void): Deadline {
-    const { clock, deadlines, resumeMs } = this.#options;
-    return deadlines.at(clock.now() + resumeMs, callback);
+    const { deadlines, resumeMs } = this.#options;
+    return deadlines.after(resumeMs, callback);
   }
 
   #forget(stream: Stream): void {

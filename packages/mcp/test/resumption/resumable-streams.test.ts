@@ -397,7 +397,7 @@ describe("an event id", () => {
 it("a stream that fails is over like any other", async () => {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
-  const streams = new ResumableStreams({ resumeMs: RESUME_MS, clock, deadlines, onGivenUp: () => {} });
+  const streams = new ResumableStreams({ resumeMs: RESUME_MS, deadlines, onGivenUp: () => {} });
   const request = new Request("http://localhost/mcp", { headers: { "mcp-protocol-version": "2025-11-25" } });
   const failing = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("failed")) });
   const response = new Response(failing, { headers: { "content-type": "text/event-stream" } });
