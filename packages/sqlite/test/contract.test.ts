@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "@claimcheck/core";
 import { type StoreHarness, storeContract } from "@claimcheck/store-contract";
 import { describe, test } from "vitest";
+import { openHandles } from "../../../test/fixtures/store-handles.js";
 import { SqliteStore } from "../src/index.js";
 
 /** A store on a file of its own. The clock is set by hand; only its timers are the host's. */
@@ -11,27 +12,16 @@ async function open(): Promise<StoreHarness> {
   const folder = mkdtempSync(join(tmpdir(), "claimcheck-sqlite-contract-"));
   let aheadMs = 0;
   const clock = { ...systemClock, now: () => Date.now() + aheadMs };
-  const stores: SqliteStore[] = [];
-  const openStore = async (): Promise<SqliteStore> => {
-    const store = new SqliteStore({ path: join(folder, "tasks.db"), clock, signalIntervalMs: 5 });
-    stores.push(store);
-    await store.open();
-    return store;
-  };
-  const store = await openStore();
+  const path = join(folder, "tasks.db");
+  const { close, ...handles } = await openHandles(() => new SqliteStore({ path, clock, signalIntervalMs: 5 }));
   return {
-    store,
+    ...handles,
     now: clock.now,
     advance: (ms) => {
       aheadMs += ms;
     },
-    openAnother: openStore,
-    reopen: async () => {
-      await store.close();
-      return openStore();
-    },
     close: async () => {
-      await Promise.all(stores.map((opened) => opened.close()));
+      await close();
       rmSync(folder, { recursive: true });
     },
   };
