@@ -1,11 +1,12 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { startExtraJupyter } from "../../../../test/services/jupyter.js";
 import type { KernelMessage } from "../../src/kernel/index.js";
-import { begin, connect, run, startKernel, streamText } from "./live-kernel.js";
+import { begin, beginPrinting, connect, run, startKernel, streamText } from "./live-kernel.js";
 
 const jupyter = inject("jupyter");
 /** Deaf to the interrupt by which the server begins to end a kernel: else the cell may say its last word first. */
-const LONG = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)";
+const LONG =
+  "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)";
 
 /** What is told at once is not what the heartbeat finds. */
 const BY_NO_HEARTBEAT = { heartbeatMs: 15_000 };
@@ -43,7 +44,7 @@ describe("a restart during a run", () => {
   test("of ours ends it kernel_restarted, and a run asked for meanwhile gets the new process", async () => {
     const { connection } = await startKernel(jupyter);
     await run(connection, "state = 1");
-    const execution = await begin(connection, LONG);
+    const execution = await beginPrinting(connection, LONG);
     const restarted = connection.restart();
     const next = run(connection, "print('state' in globals())");
     await restarted;
@@ -53,7 +54,7 @@ describe("a restart during a run", () => {
 
   test("of somebody else ends it kernel_restarted at once, and the next run gets the new process, or is told that it was lost with the old one", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter, BY_NO_HEARTBEAT);
-    const execution = await begin(connection, LONG);
+    const execution = await beginPrinting(connection, LONG);
     await rest.restartKernel(kernelId);
     expect(await took(execution.ended)).toBeLessThan(AT_ONCE_MS);
     expect(execution.end?.state).toBe("kernel_restarted");
@@ -86,7 +87,7 @@ describe("a restart during a run", () => {
 describe("a kernel that somebody removes", () => {
   test("ends the run kernel_died at once, and every later request", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter);
-    const execution = await begin(connection, LONG);
+    const execution = await beginPrinting(connection, LONG);
     // It ignores the signal by which it is to end first.
     const deleted = rest.deleteKernel(kernelId).then(() => "deleted");
     expect(await Promise.race([execution.ended.then(() => "told"), deleted])).toBe("told");
@@ -100,7 +101,7 @@ describe("a kernel that somebody removes", () => {
   test("while it is deaf is noticed all the same", async () => {
     const { connection, rest, kernelId } = await startKernel(jupyter, { heartbeatMs: 500 });
     const pid = Number((await run(connection, "import os; print(os.getpid())")).stdout);
-    const execution = await begin(connection, LONG);
+    const execution = await beginPrinting(connection, LONG);
     // Stopped, it can neither answer nor announce anything.
     process.kill(pid, "SIGSTOP");
     const deleted = rest.deleteKernel(kernelId);
@@ -116,7 +117,7 @@ describe("a server that is killed", () => {
     const { connection } = await startKernel(extra.service, { reconnect: { tries: 4, firstDelayMs: 50 } });
     const events: string[] = [];
     connection.subscribe(({ type }) => type !== "message" && void events.push(type));
-    const execution = await begin(connection, LONG);
+    const execution = await beginPrinting(connection, LONG);
     extra.process.kill("SIGKILL");
     expect(await took(execution.ended)).toBeLessThan(20_000);
     expect(execution.end).toMatchObject({
@@ -144,7 +145,7 @@ test("closing the connection ends the run connection_lost, and the kernel goes o
 
 test("a request with one reply rejects when its kernel is gone", async () => {
   const { connection, rest, kernelId } = await startKernel(jupyter);
-  await begin(connection, LONG);
+  await beginPrinting(connection, LONG);
   const waiting = connection.request({ channel: "shell", type: "kernel_info_request" });
   const rejected = expect(waiting).rejects.toMatchObject({ message: expect.stringContaining("kernel_died") });
   await rest.deleteKernel(kernelId);
